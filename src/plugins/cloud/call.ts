@@ -173,7 +173,8 @@ export async function askForToken(
   const parsed = tokenSchema.safeParse(jsonOf(answer));
   if (answer.statusCode !== 200 || !parsed.success) throw refused(answer);
   const { access_token: token, expires_in } = parsed.data;
-  return { token, expiresAt: asked + Math.min(Number(expires_in), maxLifeSeconds) * 1_000 };
+  const lifeSeconds = Math.max(0, Math.min(Number(expires_in), maxLifeSeconds));
+  return { token, expiresAt: asked + lifeSeconds * 1_000 };
 }
 
 export function statusOf({ token, expiresAt }: Token): CredentialStatus {

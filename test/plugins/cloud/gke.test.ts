@@ -63,7 +63,10 @@ describe('gke-credentials with the metadata server', () => {
   });
 
   test('refuses a token that has expired, what is none, and an answer of another protocol', async (t) => {
-    const metadata = await startMetadata(t, () => ({ headers: flavor, body: { access_token: 'x', expires_in: 0 } }));
+    const metadata = await startMetadata(t, () => ({
+      headers: flavor,
+      body: { access_token: 'x', expires_in: -1e300 },
+    }));
     withoutIdentity(t, { GCE_METADATA_HOST: new URL(metadata.url).host });
     assert.match(
       await complaintOf(() => run()),
