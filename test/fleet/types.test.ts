@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Cluster, Fleet } from '../../src/fleet/index.ts';
+import { startHub } from '../fixtures/fleet-hub.ts';
 
 /** Never called: it has to compile, and what must not compile says so. */
 export function usage(fleet: Fleet, cluster: Cluster): void {
@@ -68,4 +69,23 @@ export function usage(fleet: Fleet, cluster: Cluster): void {
 
 test('types tell the truth about what the wire has', () => {
   assert.equal(typeof usage, 'function');
+});
+
+test('every option of a fleet, a controller and a source takes undefined', async (t) => {
+  const { run } = await startHub(t);
+  const none = undefined;
+  const fleet = run({
+    ...{ namespaces: none, labelSelector: none, placement: none, select: none, identify: none, isReady: none },
+    ...{ unhealthyGraceMs: none, engageTimeoutMs: none, sharding: none, logger: none, metrics: none, clock: none },
+  });
+  const source = {
+    ...{ apiVersion: 'v1', kind: 'Pod', namespace: none, namespaces: none, labelSelector: none, fieldSelector: none },
+    ...{ metadataOnly: none, maxObjects: none, maxBytes: none, transform: none, indexers: none, when: none },
+  } as const;
+  fleet.controller({
+    ...{ name: 'all', for: source, owns: none, watches: none, concurrency: none, perClusterConcurrency: none },
+    ...{ reconcileTimeoutMs: none, backoff: { firstMs: none, longestMs: none }, reconcile: () => {} },
+  });
+  fleet.controller({ name: 'hub', for: { ...source, on: 'hub' }, owns: [source], reconcile: () => {} });
+  assert.deepEqual(fleet.clusters(), []);
 });

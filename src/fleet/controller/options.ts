@@ -84,7 +84,7 @@ export interface ControllerSource<T extends KubernetesObject = UntypedObject> ex
    *
    * @default every change
    */
-  when?(before: T, after: T): boolean;
+  readonly when?: { of(before: T, after: T): boolean }['of'] | undefined;
 }
 
 /** Another resource whose changes lead to reconciles on a cluster. */
@@ -105,7 +105,7 @@ export type HubControllerWatch<T extends KubernetesObject = UntypedObject> = Con
   (
     | {
         /** @default `'hub'` */
-        readonly on?: 'hub';
+        readonly on?: 'hub' | undefined;
         map(object: T): readonly ReconcileRequest[];
       }
     | {

@@ -21,7 +21,7 @@ export interface InformerOptions<T extends KubernetesObject = UntypedObject> ext
    */
   readonly maxBytes?: number | undefined;
   /** Returns the object to cache, for example without fields that you do not read. Keep the name and namespace. */
-  transform?(object: T): T;
+  readonly transform?: { of(object: T): T }['of'] | undefined;
   /** Index functions by name. They return the values under which `byIndex` finds an object. */
   readonly indexers?: Readonly<Record<string, Indexer<T>>> | undefined;
 }

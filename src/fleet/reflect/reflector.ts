@@ -23,14 +23,14 @@ import { NoStreamingList, watchEvents } from './watch.ts';
 /** The resource to list and watch. */
 export interface ReflectedResource extends Kind {
   /** @default all */
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
   /**
    * Asks the server for nothing but `metadata` (PartialObjectMetadata): less to send, to parse and to keep.
    * @default false
    */
-  readonly metadataOnly?: boolean;
+  readonly metadataOnly?: boolean | undefined;
 }
 
 /** A failure, and when the reflector tries again. */

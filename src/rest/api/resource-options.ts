@@ -73,7 +73,9 @@ export interface PatchOptions extends WriteOptions {
 export interface DeleteOptions {
   readonly signal?: AbortSignal | undefined;
   /** Deletes only this object, in this version. Else the server refuses with 409. */
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly preconditions?:
+    | { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
+    | undefined;
   /** What happens to the objects that this one owns. @default the kind's */
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground' | undefined;
   /** @default the object's */
