@@ -92,7 +92,7 @@ export interface AnswerStatus {
 }
 
 /** The credential that an answer holds. Throws an `AnswerFault`. */
-export function readStatus(status: AnswerStatus): Credential {
+export function readCredential(status: AnswerStatus): Credential {
   const token = status.token || undefined;
   const keyPair = readKeyPair(status.clientCertificateData || undefined, status.clientKeyData || undefined);
   if (token === undefined && keyPair === undefined) {

@@ -8,7 +8,7 @@ import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { Json } from '../access/json.ts';
 import { kubernetesYaml } from '../access/yaml-text.ts';
-import { AnswerFault, type Credential, logsElsewhere, readStatus } from './credential.ts';
+import { AnswerFault, type Credential, logsElsewhere, readCredential } from './credential.ts';
 
 /** Characters of an answer in YAML. It takes a thousand times as long to read as JSON, and nothing else happens in this process meanwhile. */
 const maxYamlLength = 128 * 1024;
@@ -90,7 +90,7 @@ export function decodeExecCredential(stdout: string, acceptedVersions: readonly 
     throw new AnswerFault('ANSWER_WRONG_VERSION', wrong);
   }
   if (!status) throw new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered without status');
-  return readStatus(status);
+  return readCredential(status);
 }
 
 function typeFault(path: readonly PropertyKey[]): AnswerFault {

@@ -10,6 +10,7 @@ import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
 import type { KubernetesObject, ObjectMeta } from '../rest/api/kubernetes-object.ts';
 import type { ResourceClient } from '../rest/api/resource-client.ts';
+import { microTime } from './lease/lease.ts';
 import type { ReflectorContext } from './reflect/reflector.ts';
 
 /** The object that an event is about: any object as the wire has it. */
@@ -202,8 +203,6 @@ export class Events {
     this.#warnings.add(this.#subject, 'event', { message, key: 'event' });
   }
 }
-
-const microTime = (ms: number) => `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 
 function cut(note: string): string {
   const bytes = Buffer.from(note);

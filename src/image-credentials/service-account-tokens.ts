@@ -129,7 +129,7 @@ export class ServiceAccountTokens {
       const what = `no token for ${namespace}/${name}`;
       if (closed.aborted) throw new TokenFault(`${what}: the ImageCredentialProviders were closed`);
       if (late.signal.aborted) throw new TokenFault(`${what} was minted within ${timeoutMs} ms`);
-      throw new TokenFault(`${what} could be minted${reasonOf(error)}`);
+      throw new TokenFault(`${what} could be minted${mintFailure(error)}`);
     } finally {
       clearTimeout(timer);
     }
@@ -137,7 +137,7 @@ export class ServiceAccountTokens {
 }
 
 /** What a message may say about an error of the caller's code: our own words, a status, or an operating system's code. */
-function reasonOf(error: unknown): string {
+function mintFailure(error: unknown): string {
   if (error instanceof CredentialsError) return `: ${error.message}`;
   const status: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
   if (status === 403) return ': the API server answered 403, RBAC must allow "create" on serviceaccounts/token';

@@ -1,7 +1,7 @@
 import { isDate } from 'node:util/types';
 import type { ApiVersion } from '../access/api-versions.ts';
 import { nearest } from '../access/nearest.ts';
-import { AnswerFault, type AnswerStatus, readStatus, toRfc3339 } from '../exec/credential.ts';
+import { AnswerFault, type AnswerStatus, readCredential, toRfc3339 } from '../exec/credential.ts';
 import { checkExecCredential, type ExecCredential, execInfoText } from './exec-info.ts';
 import { answerWith, say } from './plugin-process.ts';
 
@@ -83,7 +83,7 @@ function answerOf(apiVersion: ApiVersion, given: CredentialStatus): object {
 /** When the credential expires, as a client reads it. */
 function endOf(status: AnswerStatus): number | undefined {
   try {
-    return readStatus(status).expiresAt;
+    return readCredential(status).expiresAt;
   } catch (fault) {
     throw fault instanceof AnswerFault ? new Error(`the plugin ${fault.reason}`) : fault;
   }

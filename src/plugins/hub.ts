@@ -14,7 +14,7 @@ const answerMs = 30_000;
 /** The longest answer in bytes: etcd keeps no larger object. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
-export interface Hub {
+export interface HubClient {
   readonly server: string;
   /** The kubeconfig context's namespace, or that of the pod, or `default`. */
   readonly namespace: string;
@@ -31,7 +31,7 @@ interface HubAnswer {
  * The files of the service account show that this is a pod. If the controller gives its plugins a clean environment,
  * `KUBERNETES_SERVICE_HOST` is missing, and the cluster's DNS name is used. `root` is `/` except in tests.
  */
-export async function openHub(root = ''): Promise<Hub> {
+export async function connectHub(root = ''): Promise<HubClient> {
   const { KUBECONFIG: path, KUBERNETES_SERVICE_HOST: host } = process.env;
   const folder = join(root, serviceAccountFolder);
   if (existsSync(join(folder, 'token')) && (host !== undefined || !path)) return hubOfPod(folder, host);
@@ -46,13 +46,13 @@ export async function openHub(root = ''): Promise<Hub> {
 }
 
 /** Uses Node's own HTTPS: a pod needs no proxies, plugins or client certificates, and undici would double the start time. */
-function hubOfPod(folder: string, host = 'kubernetes.default.svc'): Hub {
+function hubOfPod(folder: string, host = 'kubernetes.default.svc'): HubClient {
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${process.env.KUBERNETES_SERVICE_PORT ?? '443'}`;
   const read = (name: string) => {
     const file = join(folder, name);
     return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
   };
-  const send: Hub['send'] = (method, path, body) =>
+  const send: HubClient['send'] = (method, path, body) =>
     new Promise((resolve, reject) => {
       const options = {
         method,
@@ -88,7 +88,7 @@ export interface Secret {
   read(key: string): string;
 }
 
-export async function getSecret(hub: Hub, namespace: string, name: string): Promise<Secret> {
+export async function getSecret(hub: HubClient, namespace: string, name: string): Promise<Secret> {
   const where = `secret ${namespace}/${name}`;
   const { data, type, metadata } = await askHub(hub, `get ${where}`, secretSchema, `${namespace}/secrets/${name}`);
   const read = (key: string) => {
@@ -101,14 +101,14 @@ export async function getSecret(hub: Hub, namespace: string, name: string): Prom
 
 /** The object that an API server answers with. `what` is what failed, if it fails: `get secret fleet/spoke-1`. */
 export async function askHub<T extends z.ZodMiniType>(
-  hub: Hub,
+  hub: HubClient,
   what: string,
   schema: T,
   path: string,
   post?: object,
 ): Promise<z.output<T>> {
   const { statusCode, text } = await hub.send(post ? 'POST' : 'GET', path, post).catch((error: unknown) => {
-    throw new Error(`failed to ${what}: ${reasonOf(error, hub)}`);
+    throw new Error(`failed to ${what}: ${connectFailure(error, hub)}`);
   });
   if (statusCode !== 200 && statusCode !== 201)
     throw new Error(`failed to ${what}: ${reasonOfStatus(statusCode, post)}`);
@@ -128,7 +128,7 @@ function reasonOfStatus(statusCode: number, post: object | undefined): string {
 }
 
 /** Why there is no answer. */
-function reasonOf(error: unknown, { server }: Hub): string {
+function connectFailure(error: unknown, { server }: HubClient): string {
   // What reads kubeconfigs is bundled apart, and has a class of its own for the errors of this package.
   const { retryable, message } = Object(error);
   if (typeof retryable === 'boolean') return message;

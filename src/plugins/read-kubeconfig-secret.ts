@@ -6,7 +6,7 @@ import { withoutLastSlashes } from '../access/url-pattern.ts';
 import { kubernetesYaml, parseYaml } from '../access/yaml-text.ts';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
-import { getSecret, openHub } from './hub.ts';
+import { connectHub, getSecret } from './hub.ts';
 import {
   checkLabels,
   checkName,
@@ -156,7 +156,7 @@ export function kubeconfigSecretreader(
         `the profile names the namespace ${asked}, and this plugin may read only ${pins.namespace} (--namespace)`,
       );
     }
-    const hub = await openHub();
+    const hub = await connectHub();
     const secret = await getSecret(hub, pins.namespace ?? asked ?? hub.namespace, name);
     checkLabels(pins, secret.where, secret.metadata);
     const { status, cluster } = readContext(secret.read(key), secret.where, textField(config, 'context'));

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
-import { askHub, getSecret, type Hub, metadataShape, openHub } from './hub.ts';
+import { askHub, connectHub, getSecret, type HubClient, metadataShape } from './hub.ts';
 import {
   checkLabels,
   checkName,
@@ -74,7 +74,7 @@ const mintedSchema = z.object({
 });
 
 async function mint(
-  hub: Hub,
+  hub: HubClient,
   namespace: string,
   name: string,
   { pins, spec }: { readonly pins: Pins; readonly spec: TokenRequest },
@@ -93,7 +93,7 @@ async function mint(
   return { token, ...(expirationTimestamp ? { expirationTimestamp } : {}) };
 }
 
-async function readToken(hub: Hub, namespace: string, name: string, pins: Pins): Promise<CredentialStatus> {
+async function readToken(hub: HubClient, namespace: string, name: string, pins: Pins): Promise<CredentialStatus> {
   const secret = await getSecret(hub, namespace, name);
   checkLabels(pins, secret.where, secret.metadata);
   if (secret.type === 'kubernetes.io/service-account-token') {
@@ -110,7 +110,7 @@ export function secretreader(args: readonly string[]): (credential: ExecCredenti
   return async ({ spec }) => {
     const clusterName = requiredName(clusterConfig(spec), 'clusterName');
     checkName(pins, clusterName);
-    const hub = await openHub();
+    const hub = await connectHub();
     const namespace = pins.namespace ?? hub.namespace;
     if (tokenRequest) return mint(hub, namespace, clusterName, { pins, spec: tokenRequest });
     return readToken(hub, namespace, clusterName, pins);

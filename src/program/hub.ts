@@ -33,7 +33,7 @@ const maxPages = 1_000;
 /** Milliseconds before the first retry; each pause is twice as long as the one before. */
 const firstPauseMs = 500;
 
-export class Hub {
+export class HubReader {
   /** The namespace of the kubeconfig's context. */
   readonly namespace: string | undefined;
   /** The name of that context; `in-cluster` for a pod's service account. */
@@ -189,13 +189,13 @@ const crdPath = fileURLToPath(new URL('../../../crds/multicluster.x-k8s.io_clust
 /** Without a verb, plugins may run. */
 type HubCall = Pick<Call, 'options' | 'signal'> & Partial<Pick<Call, 'verb'>>;
 
-let opened: Promise<Hub> | undefined;
+let opened: Promise<HubReader> | undefined;
 
 /**
  * The hub of this process's call: by `--kubeconfig` and `--context`; else what kubectl would use. It stays open until the process
  * ends. Rejects with a `ConfigurationError`.
  */
-export function openHub(call: HubCall): Promise<Hub> {
+export function openHub(call: HubCall): Promise<HubReader> {
   opened ??= open(call);
   return opened;
 }
@@ -204,7 +204,7 @@ export function openHub(call: HubCall): Promise<Hub> {
  * The hub that plugins read if the ClusterProfiles come from files. Without `--kubeconfig` and `--context` there may be none, and a
  * kubeconfig that cannot be read is the matter of the plugins that need it.
  */
-export async function hubOfPlugins(call: HubCall): Promise<Hub | undefined> {
+export async function hubOfPlugins(call: HubCall): Promise<HubReader | undefined> {
   const { options } = call;
   const isNamed = ['kubeconfig', 'context'].some((name) => options.text(name) !== undefined);
   try {
@@ -215,7 +215,7 @@ export async function hubOfPlugins(call: HubCall): Promise<Hub | undefined> {
   }
 }
 
-async function open({ options, signal, verb }: HubCall): Promise<Hub> {
+async function open({ options, signal, verb }: HubCall): Promise<HubReader> {
   const as = impersonated(options);
   const [path, context] = [options.text('kubeconfig'), options.text('context')];
   const answerMs = toAnswerMs(options.text('request-timeout'));
@@ -233,7 +233,7 @@ async function open({ options, signal, verb }: HubCall): Promise<Hub> {
   if ((verb === undefined || verb.runsPlugins) && (files.length > 0 || text !== undefined)) {
     leadPluginsTo(onlyContext(text === undefined ? { paths: files } : { text }, found.context));
   }
-  return new Hub(
+  return new HubReader(
     found.connect(as),
     found,
     files.map((file) => resolve(file)),

@@ -21,7 +21,7 @@ export interface ProfileChange {
 }
 
 /** Runs until the call's signal aborts. Prints problems to stderr, and retries. */
-export async function* watchProfiles(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
+export async function* profileChanges(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
   const { signal, terminal, args } = call;
   const hub = await openHub(call);
   const home = await homeOf(call);
@@ -102,7 +102,7 @@ export async function keepFile(
     isWriting = false;
   };
   const watch = async () => {
-    for await (const change of watchProfiles(call, known)) {
+    for await (const change of profileChanges(call, known)) {
       if (!apply(change)) continue;
       isStale = true;
       if (!isWriting) writeSoon().catch(broken.reject);

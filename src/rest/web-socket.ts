@@ -104,7 +104,7 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
   log.answered();
   if (!rejected) log.accepted();
   const refreshing = rejected ? connection.refresh(credential, statusCode, headers, log) : undefined;
-  const reason = dispatcher.shown(await reasonOf(response), longestShown);
+  const reason = dispatcher.shown(await bodyReason(response), longestShown);
   let next = '';
   if (refreshing) {
     const refreshed = await refreshing;
@@ -121,7 +121,7 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
 }
 
 /** The message of a `Status`. Whatever else a body holds may be long, or secret. */
-async function reasonOf(response: IncomingMessage): Promise<string> {
+async function bodyReason(response: IncomingMessage): Promise<string> {
   const timer = setTimeout(() => response.destroy(), reasonMs);
   try {
     const status: unknown = JSON.parse((await readBeginning(response, longestReason)).toString());

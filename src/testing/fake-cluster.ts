@@ -4,7 +4,7 @@
  */
 
 import type { TLSSocket } from 'node:tls';
-import { ApiServer } from './api/api-server.ts';
+import { FakeApiServer } from './api/api-server.ts';
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError } from './api/status.ts';
 import { type User, withGroups } from './api/tokens.ts';
@@ -42,7 +42,7 @@ export class FakeCluster {
   onRequest: (request: SeenRequest) => void = () => {};
   readonly #options: FakeClusterOptions;
   readonly #listener: Listener;
-  readonly #api: ApiServer;
+  readonly #api: FakeApiServer;
   readonly #objects: Objects;
   readonly #behaviours = new Behaviours();
   #bookmarks: NodeJS.Timeout | undefined;
@@ -55,7 +55,7 @@ export class FakeCluster {
     const { name = 'fake', history = 32_768, clock = Date.now, http2 = true, serverNames = [] } = options;
     this.#options = options;
     this.#tokens = usersOf(options.tokens ?? {});
-    this.#api = new ApiServer({ name, history, clock, userOf: (token) => this.#tokens.get(token) });
+    this.#api = new FakeApiServer({ name, history, clock, userOf: (token) => this.#tokens.get(token) });
     this.#objects = new Objects(this.#api.state);
     for (const namespace of ['default', 'kube-system']) this.#objects.addNamespace(namespace);
     for (const definition of options.customResourceDefinitions ?? []) this.#objects.set(definition);

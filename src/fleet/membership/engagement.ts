@@ -116,7 +116,7 @@ export class Engagement {
       await abortable(() => config.ready({ signal }), signal);
       cancel = clock.after(engageTimeoutMs, () => this.#timeOut());
       this.#enter('REQUEST', `${this.server} is asked for its version`);
-      await abortable(() => checkCluster(config, signal), signal);
+      await abortable(() => checkAnswers(config, signal), signal);
       const cluster = this.#makeCluster(config);
       this.#cluster = cluster;
       this.#enter('HANDLERS', 'onEngage functions are called');
@@ -194,7 +194,7 @@ export class Engagement {
 }
 
 /** Requests what every user may read. A 401 is a failure; a 403 is not: the server has accepted the credential. */
-async function checkCluster(config: RestConfig, signal: AbortSignal): Promise<void> {
+async function checkAnswers(config: RestConfig, signal: AbortSignal): Promise<void> {
   const server = new ApiServer(config);
   const response = await server.get('/version', { signal });
   const { statusCode } = response;

@@ -48,7 +48,7 @@ function readSettings(args: readonly string[]): Settings {
   const { 'profile-cluster': profileClusters, 'role-arn': roles } = values;
   if (clusterId !== undefined && profileClusters.length > 0)
     throw new Error('--cluster-id and --profile-cluster exclude each other: the token is for one cluster');
-  if (clusterId !== undefined) checkCluster('--cluster-id', clusterId);
+  if (clusterId !== undefined) checkClusterName('--cluster-id', clusterId);
   if (region !== undefined) checkRegion('--region', region);
   const wrong = roles.find((role) => !/^arn:aws[\w-]*:iam::\d{12}:role\/\S+$/.test(role));
   if (wrong !== undefined) throw new Error(`--role-arn ${wrong} must look like arn:aws:iam::123456789012:role/NAME`);
@@ -61,7 +61,7 @@ function readSettings(args: readonly string[]): Settings {
   };
 }
 
-function checkCluster(what: string, name: string): void {
+function checkClusterName(what: string, name: string): void {
   if (!/^[\w.:/@-]{1,253}$/.test(name)) throw new Error(`${what} must be the name of a cluster`);
 }
 
@@ -107,7 +107,7 @@ function clusterOf(settings: Settings, config: unknown): { readonly clusterId: s
       'set provideClusterInfo: true, and { clusterId, region } in the extension client.authentication.k8s.io/exec';
     throw new Error(`the profile names no cluster: ${advice}`);
   }
-  checkCluster("the profile's clusterId", clusterId);
+  checkClusterName("the profile's clusterId", clusterId);
   if (!profileClusters.some((pattern) => createGlob(pattern)(clusterId))) {
     const allowed = profileClusters.join(', ');
     throw new Error(`the profile names the cluster ${clusterId}, and may name only ${allowed} (--profile-cluster)`);

@@ -12,7 +12,7 @@ import {
   statusOf,
 } from '../../diagnose/index.ts';
 import { exitCodes, Failure } from '../failure.ts';
-import type { Hub } from '../hub.ts';
+import type { HubReader } from '../hub.ts';
 import { clusterProfiles } from '../resources.ts';
 import type { Health } from './health.ts';
 import type { Served } from './plan-providers.ts';
@@ -44,7 +44,7 @@ export class Profiles {
     this.#options = options;
   }
 
-  static async load(hub: Hub, api: Api, options: ProfilesOptions): Promise<Profiles> {
+  static async load(hub: HubReader, api: Api, options: ProfilesOptions): Promise<Profiles> {
     const profiles = new Profiles(api, options);
     for (const item of await hub.list(clusterProfiles, options.namespace)) {
       const { namespace, name } = Object(Object(item).metadata);

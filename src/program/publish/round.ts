@@ -2,7 +2,7 @@
 
 import type { Api, Condition } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
-import type { Hub } from '../hub.ts';
+import type { HubReader } from '../hub.ts';
 import { secrets as secretsResource } from '../resources.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { clusterApiSecrets, readClusterApi } from './from-cluster-api.ts';
@@ -60,14 +60,14 @@ export interface RoundResult {
 const atOnce = 20;
 
 export class Publisher {
-  readonly #hub: Hub;
+  readonly #hub: HubReader;
   readonly #api: Api;
   readonly #settings: Settings;
   readonly #hysteresis = new Hysteresis();
   /** Of the round before. */
   #vanished: ReadonlySet<string> = new Set();
 
-  constructor(hub: Hub, api: Api, settings: Settings) {
+  constructor(hub: HubReader, api: Api, settings: Settings) {
     this.#hub = hub;
     this.#api = api;
     this.#settings = settings;

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { type Api, statusOf } from '../../diagnose/index.ts';
-import type { Hub } from '../hub.ts';
+import type { HubReader } from '../hub.ts';
 import { secrets } from '../resources.ts';
 import { kubeconfigCluster } from './plan-providers.ts';
 import { createServiceAccount, renewToken, type ServiceAccount, stateOfToken } from './service-account.ts';
@@ -41,7 +41,7 @@ export class Secrets {
     this.#options = options;
   }
 
-  static async load(hub: Hub, api: Api, options: SecretsOptions): Promise<Secrets> {
+  static async load(hub: HubReader, api: Api, options: SecretsOptions): Promise<Secrets> {
     const found = new Secrets(api, options);
     const labelSelector = `${managerLabel}=${options.clusterManager}`;
     for (const item of await hub.list(secrets, options.namespace, { labelSelector })) {

@@ -54,9 +54,9 @@ export async function run(given: Call): Promise<ExitCode> {
   const rows = profiles.map((profile) => toRow(profile, providers));
   const widths = await show(call, rows, providers.length === 0);
   if (!options.has('watch')) return exitCodes.ok;
-  const { watchProfiles } = await import('../watch-profiles.ts');
+  const { profileChanges } = await import('../watch-profiles.ts');
   const print = createPrinter(call, widths);
-  for await (const { profile, isGone } of watchProfiles(call, profiles)) {
+  for await (const { profile, isGone } of profileChanges(call, profiles)) {
     const row = toRow(profile, providers);
     await print(isGone ? { ...row, deleted: true } : row);
   }

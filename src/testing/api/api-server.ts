@@ -28,7 +28,7 @@ interface ApiServerOptions extends ApiStateOptions {
 
 const checks = ['healthz', 'livez', 'readyz'];
 
-export class ApiServer {
+export class FakeApiServer {
   readonly state: ApiState;
   readonly #tokens: ServiceAccountTokens;
   readonly #userOf: ApiServerOptions['userOf'];

@@ -40,13 +40,13 @@ function readLease(object: GivenObject): GivenObject {
     (lease: GivenObject, field) => {
       const time = valueAt(lease, ['spec', field]);
       if (time === undefined) return lease;
-      return { ...withValueAt(lease, ['spec', field], microTime(time)), metadata: lease.metadata };
+      return { ...withValueAt(lease, ['spec', field], inMicroseconds(time)), metadata: lease.metadata };
     },
     { ...object, spec: object.spec ?? {} },
   );
 }
 
-function microTime(time: Json): string {
+function inMicroseconds(time: Json): string {
   const [, seconds = '', micros = '', zone = ''] = /^(.{19})\.(\d{6})(Z|[+-]\d\d:\d\d)$/.exec(String(time)) ?? [];
   const ms = Date.parse(`${seconds}${zone}`);
   if (!Number.isNaN(ms)) return `${new Date(ms).toISOString().slice(0, 19)}.${micros}Z`;
