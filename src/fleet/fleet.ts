@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { abortable } from '../util/abortable.ts';
 import { isFunction, isText } from '../util/guards.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
-import { Controllers } from './controller/controllers.ts';
+import { Controllers, type ControllersContext } from './controller/controllers.ts';
 import type {
   ControllerHandle,
   ControllerOptions,
@@ -84,7 +84,11 @@ export class Fleet {
     this.hub = new Hub({ ...common, config: this.#settings.hub, signal: this.#ended.signal });
     const { hub } = this;
     const hubPlace = new HubPlace({ hub, ownership, signal: this.#stop.signal });
-    const ofFleet = { engaged: () => this.#clusters.engaged, synced: () => this.synced() };
+    const ofFleet: Pick<ControllersContext, 'engaged' | 'synced' | 'reach'> = {
+      engaged: () => this.#clusters.engaged,
+      synced: () => this.synced(),
+      reach: (graceMs, tell) => this.#clusters.reach({ graceMs, clock, tell }),
+    };
     this.#controllers = new Controllers({ ...common, ...ofFleet, hub, hubPlace, drainTimeoutMs });
     const claims = new Claims();
     const context: LifecycleContext = {
@@ -105,6 +109,7 @@ export class Fleet {
       handlers: this.#handlers,
       left: (cluster, reason) => this.#leaving.tell(cluster, reason),
       begin: (cluster) => this.#controllers.attach(cluster),
+      moved: (lifecycle) => this.#clusters.moved(lifecycle),
       drained: (cluster) => this.#controllers.drained(cluster),
       problems: (cluster) => this.#controllers.problems(cluster),
       warnings: new WarningLimiter({ logger, clock: () => clock.uptime() }),

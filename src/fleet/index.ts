@@ -18,6 +18,7 @@ export type {
   ControllerWatch,
   ControllerWatches,
   EnqueueRequest,
+  FleetWatch,
   HubControllerOptions,
   HubControllerWatch,
   HubControllerWatches,
@@ -43,6 +44,7 @@ export type { InformerEvent } from './informer/pending.ts';
 export { LeaderElection } from './leader-election.ts';
 export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
 export { byName, clusterKey } from './membership/identity.ts';
+export type { ClusterChange } from './membership/reach.ts';
 export { FleetMetrics } from './metrics.ts';
 export { addFinalizer, finalized, removeFinalizer, setCondition, setControllerReference } from './objects.ts';
 export type { FleetOptions } from './options.ts';

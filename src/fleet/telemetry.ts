@@ -35,7 +35,8 @@ export interface ReconcileTrigger {
   readonly kind?: string;
   /** `namespace/name`. */
   readonly object?: string;
-  readonly event?: 'Added' | 'Modified' | 'Deleted';
+  /** Of an object; or what has become of the cluster. */
+  readonly event?: 'Added' | 'Modified' | 'Deleted' | 'Engaged' | 'Unreachable' | 'Reachable' | 'Gone';
 }
 
 export interface Reconciled {

@@ -42,6 +42,7 @@ export function usage(fleet: Fleet, cluster: Cluster): void {
     watches: [
       { apiVersion: 'v1', kind: 'Secret', map: () => [] },
       { on: 'clusters', apiVersion: 'v1', kind: 'Pod', map: (_pod, { cluster: { name } }) => [{ name }] },
+      { on: 'fleet', map: ({ type, cluster }) => (type === 'Gone' ? [{ name: cluster }] : []) },
     ],
     reconcile: async ({ name }, { object, hub, hubInformer }) => {
       hubInformer({ apiVersion: 'v1', kind: 'Pod' }).get(name)?.spec?.nodeName?.trim();

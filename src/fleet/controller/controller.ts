@@ -10,6 +10,7 @@ import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
 import type { Informer } from '../informer/informer.ts';
+import type { ClusterChange, Reach } from '../membership/reach.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import type { ClusterQueue, Job } from './cluster-queue.ts';
@@ -30,6 +31,8 @@ export interface ControllerContext {
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
   readonly drainTimeoutMs: number;
+  /** Tells what has become of the clusters of this replica: what is the case now, and each change that lasts. */
+  reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
   /** `fleet.list()` has changed. */
   changed(): void;
 }
@@ -74,7 +77,8 @@ export class Controller {
 
   /** Whether objects of the hub are reconciled for what happens on the clusters. */
   get followsClusters(): boolean {
-    return this.#settings.watches.some(({ on }) => on === 'clusters');
+    const { watches, fleetWatches } = this.#settings;
+    return fleetWatches.length > 0 || watches.some(({ on }) => on === 'clusters');
   }
 
   /** Reconciles the objects of a cluster until its signal aborts, or those of the hub that it maps to. */
@@ -178,8 +182,8 @@ export class Controller {
   }
 
   #followContext(fields: LogFields, subscriptions: (() => void)[]): FollowContext {
-    const { hub, logger } = this.#context;
-    return { hub, logger, fields: { controller: this.name, ...fields }, subscriptions };
+    const { hub, logger, reach } = this.#context;
+    return { hub, logger, reach, fields: { controller: this.name, ...fields }, subscriptions };
   }
 
   /** Retries until the event sources are attached, or the cluster is disengaged. Never rejects. */

@@ -6,7 +6,7 @@ import type { ControllerHandle } from './options.ts';
 import { readController } from './settings.ts';
 
 /** What controllers know of their fleet. */
-interface ControllersContext extends ControllerContext {
+export interface ControllersContext extends ControllerContext {
   engaged(): Iterable<Cluster>;
   /** Resolves when every cluster has been tried, and the caches of the engaged ones are filled. */
   synced(): Promise<void>;

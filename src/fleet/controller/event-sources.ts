@@ -6,16 +6,18 @@ import { ask, guard, type LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
+import type { ClusterChange, Reach } from '../membership/reach.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';
-import type { ControllerSource, ReconcileRequest } from './options.ts';
+import type { ControllerSource, FleetWatch, ReconcileRequest } from './options.ts';
 import type { Attachment } from './place.ts';
 import { keyOfRequest, ownersOf, passes, readRequests, requestOf } from './requests.ts';
-import { type AnyWatch, type ControllerSettings, informerOf } from './settings.ts';
+import { type AnyWatch, type Complete, type ControllerSettings, informerOf } from './settings.ts';
 
 export interface FollowContext {
   readonly hub: Hub;
   readonly logger: Logger;
+  reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
   readonly fields: LogFields;
   /** Collects the functions that end the subscriptions. */
   readonly subscriptions: (() => void)[];
@@ -34,7 +36,7 @@ const piece = 200;
 /** Queues existing objects, and changes from then on. Resolves when the existing ones are queued. */
 export async function follow(
   attachment: Attachment,
-  { for: main, mains, owns, watches }: ControllerSettings,
+  { for: main, mains, owns, watches, fleetWatches }: ControllerSettings,
   context: FollowContext,
 ): Promise<void> {
   const { place } = attachment;
@@ -66,6 +68,31 @@ export async function follow(
     ...watched.map(({ watch, informer }) => followWatch(attachment, watch, informer, cluster, context)),
     ...[...owned, ...watched].map(({ informer }) => informer.synced({ signal })),
   ]);
+  for (const watch of fleetWatches) followFleet(attachment, watch, context);
+}
+
+/** Queues what `map` returns for what has become of each cluster of this replica. */
+function followFleet(attachment: Attachment, { graceMs, map }: Complete<FleetWatch>, context: FollowContext): void {
+  const { logger, fields, subscriptions } = context;
+  const tell = (change: ClusterChange, isStart: boolean, affects: (key: string) => boolean = () => true) => {
+    const { cluster, type } = change;
+    const what = `map of ${type} ${cluster}`;
+    const requests = ask(logger, { ...fields, cluster }, what, () => map(change), readRequests) ?? [];
+    const affected = requests.filter((request) => affects(keyOfRequest(request)));
+    const reason = isStart ? 'start' : 'event';
+    queueAll(attachment, affected, isStart, { reason, source: 'watches', cluster, event: type });
+  };
+  let hasBegun = false;
+  const reach = context.reach(graceMs, (change) => tell(change, !hasBegun));
+  hasBegun = true;
+  const queueExisting = async (affects: (key: string) => boolean) => {
+    for (const change of reach.told) tell(change, true, affects);
+  };
+  attachment.queueExisting.add(queueExisting);
+  subscriptions.push(
+    () => reach.close(),
+    () => attachment.queueExisting.delete(queueExisting),
+  );
 }
 
 /** Queues what `map` returns for the objects of an informer, and for their changes from then on. */

@@ -5,6 +5,7 @@ import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { InformerOptions } from '../informer/options.ts';
+import type { ClusterChange } from '../membership/reach.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';
 
 /** An object to reconcile. */
@@ -115,6 +116,20 @@ export type HubControllerWatch<T extends KubernetesObject = UntypedObject> = Con
       }
   );
 
+/** The clusters of the fleet themselves, for controllers of the hub: each is reported by the replica that works on it. */
+export interface FleetWatch {
+  readonly on: 'fleet';
+  /**
+   * Milliseconds for which a cluster cannot be engaged, or does not answer, before it is `Unreachable`: 1 or more. While such a controller
+   * runs, engaged clusters are asked for their version: three times in that time, and at least every 20 s.
+   *
+   * @default 60_000
+   */
+  readonly graceMs?: number | undefined;
+  /** Returns what to reconcile on the hub. At a start, and after a shard has come, it is called with the state of each cluster. */
+  map(change: ClusterChange): readonly ReconcileRequest[];
+}
+
 /** Watches: the first two have the types of their kinds, the objects of others are `KubernetesObject`s. */
 export type ControllerWatches<A1 extends string, K1 extends string, A2 extends string, K2 extends string> = readonly [
   (ControllerWatch<ObjectOf<A1, K1>> & KindOf<A1, K1>)?,
@@ -129,9 +144,9 @@ export type HubControllerWatches<
   A2 extends string,
   K2 extends string,
 > = readonly [
-  (HubControllerWatch<ObjectOf<A1, K1>> & KindOf<A1, K1>)?,
-  (HubControllerWatch<ObjectOf<A2, K2>> & KindOf<A2, K2>)?,
-  ...HubControllerWatch[],
+  ((HubControllerWatch<ObjectOf<A1, K1>> & KindOf<A1, K1>) | FleetWatch)?,
+  ((HubControllerWatch<ObjectOf<A2, K2>> & KindOf<A2, K2>) | FleetWatch)?,
+  ...(HubControllerWatch | FleetWatch)[],
 ];
 
 /** What all controllers have. */
@@ -187,7 +202,10 @@ export interface ControllerOptions<
 /** Options of `fleet.controller` for objects of the hub. With `sharding` each is reconciled by one replica. */
 export interface HubControllerOptions<
   T extends KubernetesObject = UntypedObject,
-  Watches extends readonly (HubControllerWatch | undefined)[] = readonly HubControllerWatch[],
+  Watches extends readonly (HubControllerWatch | FleetWatch | undefined)[] = readonly (
+    | HubControllerWatch
+    | FleetWatch
+  )[],
 > extends CommonOptions {
   /** The resource that is reconciled, on the hub. */
   readonly for: ControllerSource<T> & { readonly on: 'hub' };

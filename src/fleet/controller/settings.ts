@@ -11,6 +11,7 @@ import type {
   CommonOptions,
   ControllerSource,
   ControllerWatch,
+  FleetWatch,
   HubReconcileContext,
   ReconcileRequest,
   ReconcileReturn,
@@ -30,7 +31,7 @@ export interface AnyWatch extends ControllerSource<KubernetesObject> {
 }
 
 /** With their defaults. */
-type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
+export type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
 
 /** The options of any controller, as the schema has read them. */
 export interface ControllerSettings extends Complete<Omit<CommonOptions, 'backoff'>> {
@@ -38,6 +39,7 @@ export interface ControllerSettings extends Complete<Omit<CommonOptions, 'backof
   /** `for`, once for each of its namespaces, as `owns` and `watches` have each source. */
   readonly mains: readonly ControllerSource<KubernetesObject>[];
   readonly watches: readonly AnyWatch[];
+  readonly fleetWatches: readonly Complete<FleetWatch>[];
   readonly backoff: { readonly firstMs: number; readonly longestMs: number };
   reconcile(
     request: ReconcileRequest,
@@ -45,16 +47,20 @@ export interface ControllerSettings extends Complete<Omit<CommonOptions, 'backof
   ): ReconcileReturn;
 }
 
+type Parsed = Omit<ControllerSettings, 'mains' | 'watches' | 'fleetWatches'> & {
+  readonly watches: readonly (AnyWatch | Complete<FleetWatch>)[];
+};
+
 /** @internal The settings of a controller, with a source for each namespace. */
 export function readController(options: unknown): ControllerSettings {
   // The schema has checked every function; its types are the caller's.
-  const parsed = parseOptionsWith(controllerSchema, options) as object as Omit<ControllerSettings, 'mains'>;
-  const { owns, watches, ...settings } = parsed;
+  const { owns, watches, ...settings } = parseOptionsWith(controllerSchema, options) as object as Parsed;
   return {
     ...settings,
     mains: eachNamespace(settings.for),
     owns: owns.flatMap(eachNamespace),
-    watches: watches.flatMap(eachNamespace),
+    watches: watches.flatMap((watch) => (watch.on === 'fleet' ? [] : eachNamespace(watch))),
+    fleetWatches: watches.flatMap((watch) => (watch.on === 'fleet' ? [watch] : [])),
   };
 }
 
@@ -86,13 +92,26 @@ const controllerSchema = z
     owns: z.array(sourceSchema, { error: 'must be a list of objects with apiVersion and kind' }).default([]),
     watches: z
       .array(
-        z.strictObject(
+        z.discriminatedUnion(
+          'on',
+          [
+            z.strictObject({
+              ...sourceShape,
+              on: z.enum(['hub', 'clusters']).optional(),
+              map: functionOf('that returns requests'),
+            }),
+            z.strictObject({
+              on: z.literal('fleet'),
+              graceMs: milliseconds(1).default(60_000),
+              map: functionOf('that returns requests'),
+            }),
+          ],
           {
-            ...sourceShape,
-            on: z.enum(['hub', 'clusters'], { error: 'must be hub or clusters' }).optional(),
-            map: functionOf('that returns requests'),
+            error: ({ code }) =>
+              code === 'invalid_union'
+                ? 'must be hub, clusters or fleet'
+                : 'must be an object with apiVersion, kind and map',
           },
-          { error: 'must be an object with apiVersion, kind and map' },
         ),
         { error: 'must be a list of objects with apiVersion, kind and map' },
       )
@@ -109,18 +128,18 @@ const controllerSchema = z
     reconcile: functionOf('reconcile(request, context)'),
   })
   .superRefine(({ for: main, owns, watches }, { addIssue }) => {
-    const sources = { for: [main], owns, watches };
+    const sources: Readonly<Record<string, readonly object[]>> = { for: [main], owns, watches };
     for (const [list, each] of Object.entries(sources)) {
-      for (const [index, { namespace, namespaces }] of each.entries()) {
+      for (const [index, source] of each.entries()) {
+        const { namespace, namespaces }: { readonly namespace?: unknown; readonly namespaces?: unknown } = source;
         if (namespace === undefined || namespaces === undefined) continue;
         const path = [list, ...(list === 'for' ? [] : [index]), 'namespaces'];
         addIssue({ code: 'custom', path, message: 'is given beside namespace: leave one of the two out' });
       }
     }
     for (const [index, { on }] of watches.entries()) {
-      if (main.on === 'hub' || on !== 'clusters') continue;
-      const message =
-        "must be hub, or left out for objects of the same cluster: clusters is for controllers with for.on: 'hub'";
+      if (main.on === 'hub' || on === 'hub' || on === undefined) continue;
+      const message = `must be hub, or left out for objects of the same cluster: ${on} is for controllers with for.on: 'hub'`;
       addIssue({ code: 'custom', path: ['watches', index, 'on'], message });
     }
   });

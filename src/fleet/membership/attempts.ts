@@ -1,5 +1,5 @@
 /** The attempts to engage a cluster: when the next one is due, after those that failed. */
-import { CredentialsError, type ErrorCode } from '../../errors/index.ts';
+import { CredentialsError, type ErrorCode, FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { WarningLimiter } from '../../observability/warning-limiter.ts';
@@ -94,4 +94,9 @@ export function accessOf(profile: FleetProfile, providers: CredentialProviders):
   } catch (error) {
     return reasonOf(error);
   }
+}
+
+/** An attempt that was aborted is no failure of its cluster. */
+export function isGivenUp(error: unknown): boolean {
+  return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
 }

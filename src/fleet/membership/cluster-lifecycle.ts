@@ -8,13 +8,12 @@ import { codeFieldOf } from '../../util/errno.ts';
 import { Wait } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
-import { emit } from '../telemetry.ts';
-import { Attempts, type AttemptsContext, accessOf } from './attempts.ts';
-import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
+import { Attempts, type AttemptsContext, accessOf, isGivenUp } from './attempts.ts';
+import { type Basis, Engagement, type EngagementContext, whyToEnd } from './engagement.ts';
 import type { Verdict } from './membership.ts';
 import { shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
-import { again, disengaged, type Failure, failureOf, isGivenUp, problemsOf, type Status, shown } from './status.ts';
+import { again, announce, disengaged, failureOf, problemsOf, replaced, type Status, shown } from './status.ts';
 
 type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
 
@@ -27,6 +26,8 @@ export interface LifecycleContext extends EngagementContext, AttemptsContext {
   release(cluster: Claimed, lifecycle: ClusterLifecycle): void;
   /** Attaches the controllers to an engaged cluster. */
   begin(cluster: Cluster): void;
+  /** The status, the profile or the owner of a cluster may have changed. */
+  moved(lifecycle: ClusterLifecycle): void;
 }
 
 /** The next step. */
@@ -35,9 +36,6 @@ type Step =
   | { readonly do: 'disengage'; readonly engagement: Engagement; readonly why: Status }
   | { readonly do: 'wait'; readonly status?: Status; readonly ms?: number }
   | { readonly do: 'end' };
-
-const moves = again('MOVES', 'an older profile of this cluster has gone, whose replica may still be letting it go');
-const replaced = again('PROFILE_REPLACED', 'the profile was deleted and made again');
 
 export class ClusterLifecycle {
   readonly name: string;
@@ -93,6 +91,19 @@ export class ClusterLifecycle {
     return this.#gone !== undefined;
   }
 
+  /** What those are told who follow the clusters: `cluster` is engaged and not about to end; `gone` once nothing of it is left. */
+  get facts() {
+    const cluster = this.#engagement && !this.#whyNot(this.#engagement.basis) ? this.cluster : undefined;
+    const isEngageable = this.#verdict?.engage === true;
+    return {
+      profile: this.#profile,
+      status: this.#status,
+      cluster,
+      isEngageable,
+      gone: this.#isOver ? this.#gone : undefined,
+    };
+  }
+
   /** It has been tried once, or is not going to be tried now. */
   get isSettled(): boolean {
     return this.#status.state !== 'Pending' && this.#status.state !== 'Engaging';
@@ -116,6 +127,7 @@ export class ClusterLifecycle {
     if (this.#tried !== undefined && this.#tried !== accessOf(this.#profile, this.#context.providers))
       this.#attempts.skipPause();
     this.wake();
+    this.#context.moved(this);
   }
 
   /** Removes it from the fleet, unless `update` brings it back. Resolves when all of its work has ended. */
@@ -162,26 +174,22 @@ export class ClusterLifecycle {
   async #drive(): Promise<void> {
     for (;;) {
       const step = this.#next();
-      switch (step.do) {
-        case 'engage':
-          await this.#engage(step.verdict);
-          break;
-        case 'disengage':
-          await this.#disengage(step.engagement, step.why);
-          break;
-        case 'wait':
-          if (step.status) this.#setStatus(step.status);
-          await this.#wait.for(step.ms);
-          break;
-        case 'end': {
-          this.#attempts.forget();
-          this.#isOver = true;
-          const { reason = 'GONE', message = '' } = this.#gone ?? {};
-          emit(this.#context.observer, 'cluster', { cluster: this.name, state: undefined, reason, message });
-          return;
-        }
+      if (step.do === 'end') return this.#leave();
+      if (step.do === 'engage') await this.#engage(step.verdict);
+      else if (step.do === 'disengage') await this.#disengage(step.engagement, step.why);
+      else {
+        if (step.status) this.#setStatus(step.status);
+        await this.#wait.for(step.ms);
       }
     }
+  }
+
+  #leave(): void {
+    this.#attempts.forget();
+    this.#isOver = true;
+    const { reason = 'GONE', message = '' } = this.#gone ?? {};
+    announce(this.name, { state: undefined, reason, message }, this.#context);
+    this.#context.moved(this);
   }
 
   /** The next step. Changes nothing. */
@@ -202,35 +210,28 @@ export class ClusterLifecycle {
     // A new verdict follows. Until then each attempt would end at once and be repeated without a pause.
     if (verdict.fence?.isOver) return { do: 'wait', status: { state: 'NotOwned', ...shardLost } };
     const movesMs = (verdict.notBefore ?? 0) - this.#context.clock.uptime();
-    if (movesMs > 0) return { do: 'wait', status: moves, ms: movesMs };
+    if (movesMs > 0) {
+      const message = 'an older profile of this cluster has gone, whose replica may still be letting it go';
+      return { do: 'wait', status: again('MOVES', message), ms: movesMs };
+    }
     const { pause } = this.#attempts;
     if (pause) return { do: 'wait', status: { state: 'Backoff', ...pause.failure }, ms: pause.ms };
     return { do: 'engage', verdict };
   }
 
-  /** Why an engagement has to end. */
-  #whyNot({ key, uid, access, fence }: Basis): Status | undefined {
-    const verdict = this.#verdict;
-    if (this.#gone) return this.#gone;
-    if (this.#broken) return this.#broken.why;
-    if (verdict && !verdict.engage) return verdict;
-    if (verdict && verdict.key !== key)
-      return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${key}`);
-    if (verdict && verdict.fence !== fence)
-      return again('OWNED_AGAIN', 'its shard was lost for a while: another replica may have worked on it');
-    if (this.#profile.metadata.uid !== uid) return replaced;
-    const { reason, message } = this.#health.reported;
-    if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };
-    if (accessOf(this.#profile, this.#context.providers) === access) return undefined;
-    return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
+  #whyNot(basis: Basis): Status | undefined {
+    const access = accessOf(this.#profile, this.#context.providers);
+    const { uid } = this.#profile.metadata;
+    return (
+      this.#gone ?? this.#broken?.why ?? whyToEnd(basis, { verdict: this.#verdict, uid, access, health: this.#health })
+    );
   }
 
   async #engage({ key, ownerKey, fence }: Verdict & { readonly engage: true }): Promise<void> {
     const { metadata } = this.#profile;
     const basis = { key, ownerKey, uid: metadata.uid, access: accessOf(this.#profile, this.#context.providers), fence };
     if (!this.#context.claim(basis, this)) {
-      const message = `another profile of ${key} is being disengaged`;
-      this.#setStatus({ state: 'Pending', reason: 'WAITS_FOR_DUPLICATE', message });
+      this.#setStatus(again('WAITS_FOR_DUPLICATE', `another profile of ${key} is being disengaged`));
       await this.#wait.for();
       return;
     }
@@ -260,7 +261,7 @@ export class ClusterLifecycle {
     }
   }
 
-  #fail(failure: Failure, error: unknown): void {
+  #fail(failure: Omit<Status, 'state'>, error: unknown): void {
     this.#attempts.failed(failure, error);
     this.#setStatus({ state: 'Backoff', ...failure });
   }
@@ -285,15 +286,12 @@ export class ClusterLifecycle {
   }
 
   #setStatus(status: Status): void {
-    const { state, reason, message } = shown(status);
     const before = this.#status;
-    this.#status = { state, reason, message };
-    if (before.state === state && before.reason === reason) return;
+    this.#status = shown(status);
+    if (before.state === this.#status.state && before.reason === this.#status.reason) return;
     this.#since = this.#context.clock.now();
-    emit(this.#context.observer, 'cluster', { cluster: this.name, state, reason, message });
-    // It may be a cluster of its own, which nothing works on.
-    const level = reason === 'SAME_SERVER' ? 'warn' : 'debug';
-    this.#context.logger[level]?.({ cluster: this.name }, `${this.name}: ${state} (${reason}): ${message}`);
+    announce(this.name, this.#status, this.#context);
     this.#context.changed();
+    this.#context.moved(this);
   }
 }

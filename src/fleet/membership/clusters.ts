@@ -4,6 +4,7 @@ import type { Cluster, ClusterListing } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
 import { ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
 import type { Membership } from './membership.ts';
+import { Reach, type ReachOptions } from './reach.ts';
 
 const deleted = 'its ClusterProfile was deleted';
 
@@ -13,6 +14,7 @@ export class Clusters {
   /** Aborted when the fleet ends: nothing is applied from then on. */
   readonly #stop: AbortSignal;
   readonly #lifecycles = new Map<string, ClusterLifecycle>();
+  readonly #reaches = new Set<Reach>();
   #isKnown = false;
 
   constructor(membership: Membership, context: LifecycleContext, stop: AbortSignal) {
@@ -92,6 +94,20 @@ export class Clusters {
       }
     }
     this.#context.changed();
+  }
+
+  /** Looks at all of them now, and at each change. */
+  reach(options: ReachOptions): Reach {
+    const reach = new Reach(options);
+    this.#reaches.add(reach);
+    this.#stop.addEventListener('abort', () => reach.close(), { once: true });
+    for (const lifecycle of this) reach.look(lifecycle);
+    return reach;
+  }
+
+  /** See `LifecycleContext`. */
+  moved(lifecycle: ClusterLifecycle): void {
+    for (const reach of this.#reaches) reach.look(lifecycle);
   }
 
   /** Resolves when all of them are let go. */

@@ -15,9 +15,10 @@ import { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
 import { reflectorContext } from '../reflect/reflector.ts';
 import type { FleetObserver } from '../telemetry.ts';
+import type { Verdict } from './membership.ts';
 import { type Fence, shardLost } from './ownership.ts';
-import type { Stage } from './status.ts';
-import { disengaged } from './status.ts';
+import type { Health } from './readiness.ts';
+import { again, disengaged, replaced, type Stage, type Status } from './status.ts';
 
 export interface EngagementContext {
   readonly providers: CredentialProviders;
@@ -58,6 +59,24 @@ export interface Basis {
   readonly access: string;
   /** Ends the time in which this replica may use it; absent if there is no such limit. */
   readonly fence: Fence | undefined;
+}
+
+/** Why an engagement has to end: what it depends on is not what is the case now. */
+export function whyToEnd(
+  basis: Basis,
+  now: Pick<Basis, 'uid' | 'access'> & { readonly verdict: Verdict | undefined; readonly health: Health },
+): Status | undefined {
+  const { verdict, health } = now;
+  if (verdict && !verdict.engage) return verdict;
+  if (verdict && verdict.key !== basis.key)
+    return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${basis.key}`);
+  if (verdict && verdict.fence !== basis.fence)
+    return again('OWNED_AGAIN', 'its shard was lost for a while: another replica may have worked on it');
+  if (now.uid !== basis.uid) return replaced;
+  const { reason, message } = health.reported;
+  if (health.graceIsOver) return { state: 'NotReady', reason, message };
+  if (now.access === basis.access) return undefined;
+  return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
 }
 
 export class Engagement {
@@ -194,7 +213,7 @@ export class Engagement {
 }
 
 /** Requests what every user may read. A 401 is a failure; a 403 is not: the server has accepted the credential. */
-async function checkAnswers(config: RestConfig, signal: AbortSignal): Promise<void> {
+export async function checkAnswers(config: RestConfig, signal: AbortSignal): Promise<void> {
   const server = new ApiServer(config);
   const response = await server.get('/version', { signal });
   const { statusCode } = response;

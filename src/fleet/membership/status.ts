@@ -1,9 +1,10 @@
-/** The status of a cluster, and the stable code of what failed. Pure. */
+/** The status of a cluster, and the stable code of what failed. */
 import { ApiError, CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { printable } from '../../util/printable.ts';
 import type { Cluster } from '../cluster.ts';
-import type { ClusterState } from '../telemetry.ts';
+import { type ClusterState, emit, type FleetObserver } from '../telemetry.ts';
 
 /** In bytes, as of an error's message. */
 const longestMessage = 4_096;
@@ -26,8 +27,20 @@ export function problemsOf({ informers }: Cluster, controllers: readonly string[
 }
 
 /** Messages quote profiles, servers and Leases: they become one line of bounded length. */
-export function shown(status: Status): Status {
-  return { ...status, message: printable(status.message, longestMessage) };
+export function shown({ state, reason, message }: Status): Status {
+  return { state, reason, message: printable(message, longestMessage) };
+}
+
+/** Reports a status to metrics, events and the log; without a state of a cluster that has left. */
+export function announce(
+  cluster: string,
+  { state, reason, message }: Omit<Status, 'state'> & { readonly state: ClusterState | undefined },
+  { observer, logger }: { readonly observer: FleetObserver | undefined; readonly logger: Logger },
+): void {
+  emit(observer, 'cluster', { cluster, state, reason, message });
+  // It may be a cluster of its own, which nothing works on.
+  const level = reason === 'SAME_SERVER' ? 'warn' : 'debug';
+  if (state) logger[level]?.({ cluster }, `${cluster}: ${state} (${reason}): ${message}`);
 }
 
 /** The status of a cluster that is disengaged to be engaged again. */
@@ -35,12 +48,10 @@ export function again(reason: string, message: string): Status {
   return { state: 'Pending', reason, message };
 }
 
+export const replaced = again('PROFILE_REPLACED', 'the profile was deleted and made again');
+
 export function disengaged(cluster: string, { reason, message }: Status): FleetError {
   return new FleetError('CLUSTER_DISENGAGED', `${cluster} is disengaged (${reason}): ${message}`, { cluster, reason });
-}
-
-export function isGivenUp(error: unknown): boolean {
-  return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
 }
 
 /** The stages of an engagement. */

@@ -136,9 +136,14 @@ describe('a controller that watches the hub', () => {
       return [];
     };
     const wrong = (on: string) => ({ watches: [{ ...templates, on, map: () => [] }] });
-    assert.deepEqual(problemsOf(wrong('hubs')), ['watches[0].on must be hub or clusters']);
+    assert.deepEqual(problemsOf(wrong('hubs')), ['watches[0].on must be hub, clusters or fleet']);
     assert.deepEqual(problemsOf(wrong('clusters')), [
       "watches[0].on must be hub, or left out for objects of the same cluster: clusters is for controllers with for.on: 'hub'",
+    ]);
+    assert.deepEqual(problemsOf({ watches: [{ on: 'fleet', graceMs: 0, kind: 'ConfigMap' }] }).toSorted(), [
+      'watches[0].graceMs must be milliseconds from 1 to 2147483647',
+      'watches[0].kind is not an option',
+      'watches[0].map must be a function that returns requests',
     ]);
     assert.deepEqual(problemsOf({ for: { ...configMaps, on: 'cluster' } }), [
       'for.on must be hub, or left out for objects of clusters',
