@@ -39,8 +39,8 @@ export type { Logger } from './observability/logger.ts';
 export { CredentialMetrics } from './observability/metrics.ts';
 export type { MetricsRegistry } from './observability/metrics-registry.ts';
 export type { CredentialProvidersOptions } from './options/options.ts';
+export type { GetConfigOptions } from './providers/config-options.ts';
 export { CredentialProviders, type ProviderFileChange } from './providers/credential-providers.ts';
-export type { GetConfigOptions } from './providers/impersonate.ts';
 export type { KindOf, ObjectOf, TypeOf, UntypedObject } from './rest/api/kinds.ts';
 export type {
   KubernetesObject,
@@ -65,6 +65,7 @@ export type {
 } from './rest/api/resource-options.ts';
 export type { ConfigCredential } from './rest/config-credential.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
+export { Preview, type PreviewedWrite } from './rest/request/previewed-writes.ts';
 export { RestConfig } from './rest/rest-config.ts';
 export { type AnyKubeConfig, toKubeConfig } from './rest/to-kube-config.ts';
 export { stopSignal } from './util/stop-signal.ts';

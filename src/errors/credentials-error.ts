@@ -118,6 +118,7 @@ export type PluginErrorCode =
 export type RequestErrorCode =
   | 'FOREIGN_ORIGIN'
   | 'PATH_NOT_ALLOWED'
+  | 'PREVIEW_REFUSED'
   | 'FOREIGN_HANDLER'
   | 'REQUEST_INVALID'
   | 'RESPONSE_TOO_LARGE'

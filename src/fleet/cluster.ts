@@ -63,7 +63,11 @@ export class Cluster {
     this.signal = parts.signal;
     this.#parts = parts;
     const kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event' };
-    this.events = new Events({ ...parts, resource: (namespace) => this.resource({ ...kind, namespace }) });
+    this.events = new Events({
+      ...parts,
+      isPreview: parts.config.preview !== undefined,
+      resource: (namespace) => this.resource({ ...kind, namespace }),
+    });
     this.informers = new Informers(parts.context, parts.signal, parts.restarts, parts.changed);
   }
 

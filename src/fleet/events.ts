@@ -62,6 +62,8 @@ interface Series {
 /** The parts of `Events`. */
 export interface EventsParts {
   readonly context: Pick<ReflectorContext, 'clock' | 'logger' | 'fields'>;
+  /** None are written. */
+  readonly isPreview?: boolean;
   /** Events are written until it aborts. */
   readonly signal: AbortSignal;
   resource(namespace: string): Pick<ResourceClient, 'create' | 'patch'>;
@@ -97,7 +99,7 @@ export class Events {
     checkArgument('events.record', 'object', metadata?.name && apiVersion && kind, Boolean, 'an object with its kind');
     const { note, controller, ...given } = parseOptionsWith(optionsSchema, options);
     const { signal, context } = this.#parts;
-    if (signal.aborted) return;
+    if (signal.aborted || this.#parts.isPreview) return;
     const { name, namespace, uid } = metadata;
     const regarding = { apiVersion, kind, name, namespace, uid };
     const key = JSON.stringify([regarding, given, controller]);

@@ -6,6 +6,7 @@ import { askSafely } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import type { KindOf, TypeOf } from '../rest/api/kinds.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
+import type { Preview } from '../rest/request/previewed-writes.ts';
 import { abortable } from '../util/abortable.ts';
 import { isFunction, isText } from '../util/guards.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
@@ -49,6 +50,8 @@ const drainTimeoutMs = 10_000;
 export class Fleet {
   /** The hub: its config, and caches of its objects. */
   readonly hub: Hub;
+  /** What its reconciles would have written, with `preview: true`. */
+  readonly preview: Preview | undefined;
   readonly #settings: FleetSettings;
   readonly #membership: Membership;
   readonly #clusters: Clusters;
@@ -69,6 +72,8 @@ export class Fleet {
    */
   constructor(options: FleetOptions) {
     this.#settings = parseFleetOptions(options);
+    const { preview } = this.#settings;
+    this.preview = preview;
     const { providers, clock, logger, metrics, unhealthyGraceMs, engageTimeoutMs, select, identify, isReady } =
       this.#settings;
     const ownership = ownershipOf(this.#settings);
@@ -90,22 +95,16 @@ export class Fleet {
       reach: (graceMs, tell) => this.#clusters.reach({ graceMs, clock, tell }),
     };
     this.#controllers = new Controllers({ ...common, ...ofFleet, hub, hubPlace, drainTimeoutMs });
-    const claims = new Claims();
+    const claims = new Claims(ownership);
     const context: LifecycleContext = {
       ...common,
       providers,
+      preview,
       unhealthyGraceMs,
       engageTimeoutMs,
       readinessOf: isReady ? callersReadiness(isReady, logger) : controlPlaneReadiness,
-      claim: ({ key, ownerKey }, lifecycle) => {
-        const claimed = claims.claim(key, lifecycle);
-        if (claimed) ownership.enter(ownerKey, lifecycle);
-        return claimed;
-      },
-      release: ({ key, ownerKey }, lifecycle) => {
-        // Another profile of this cluster may be waiting for it.
-        if (claims.release(key, lifecycle)) ownership.leave(ownerKey, lifecycle);
-      },
+      claim: (cluster, lifecycle) => claims.claim(cluster, lifecycle),
+      release: (cluster, lifecycle) => claims.release(cluster, lifecycle),
       handlers: this.#handlers,
       left: (cluster, reason) => this.#leaving.tell(cluster, reason),
       begin: (cluster) => this.#controllers.attach(cluster),
@@ -260,6 +259,7 @@ export class Fleet {
 
   #end(): void {
     this.#ended.abort(new FleetError('FLEET_CLOSED', 'the fleet has been closed'));
+    if (this.preview) void this.#settings.hub.close();
   }
 
   async #run(): Promise<void> {

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { Logger } from '../observability/logger.ts';
 import { milliseconds, namespace, parseOptionsWith, text } from '../options/option-schemas.ts';
 import { CredentialProviders } from '../providers/credential-providers.ts';
-import type { RestConfig } from '../rest/rest-config.ts';
+import { Preview } from '../rest/request/previewed-writes.ts';
+import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
 import { clusterOf } from './membership/identity.ts';
 import type { FleetMetrics } from './metrics.ts';
@@ -68,6 +69,13 @@ export interface FleetOptions {
    * @default this process works on all clusters
    */
   readonly sharding?: FleetShardingOptions | undefined;
+  /**
+   * Changes nothing: reconciles run, and what they would write to the clusters and the hub is logged and collected in `fleet.preview`. See
+   * `GetConfigOptions.preview`. Works on all clusters, whatever `sharding` says, and writes no Leases and no Events.
+   *
+   * @default false
+   */
+  readonly preview?: boolean | undefined;
   /** @default warnings go to stderr, each of them once */
   readonly logger?: Logger | undefined;
   /** `new FleetMetrics({ registry })`. */
@@ -91,12 +99,17 @@ const schema = z.strictObject({
   unhealthyGraceMs: milliseconds(0).default(300_000),
   engageTimeoutMs: milliseconds(1).default(60_000),
   sharding: shardingSchema,
+  preview: z.boolean({ error: 'must be true or false' }).default(false),
 });
 
 /** @internal */
-export type FleetSettings = z.output<typeof schema>;
+export type FleetSettings = Omit<z.output<typeof schema>, 'preview'> & { readonly preview: Preview | undefined };
 
 /** @internal Every option with its default. @throws ConfigurationError that names each bad option */
 export function parseFleetOptions(options: FleetOptions): FleetSettings {
-  return parseOptionsWith(schema, options);
+  const settings = parseOptionsWith(schema, options);
+  if (!settings.preview) return { ...settings, preview: undefined };
+  const preview = new Preview(settings.logger);
+  // Replicas share nothing where no Lease is written.
+  return { ...settings, preview, hub: RestConfig.withPreview(settings.hub, preview), sharding: undefined };
 }

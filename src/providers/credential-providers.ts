@@ -18,6 +18,7 @@ import { Connections, providersClosed } from '../rest/transport/connections.ts';
 import { codeFieldOf } from '../util/errno.ts';
 import { isFunction, isObject, isText, isTexts } from '../util/guards.ts';
 import { watchFile } from '../util/watch-file.ts';
+import { type GetConfigOptions, readConfigOptions } from './config-options.ts';
 import {
   Configured,
   checkHardened,
@@ -26,7 +27,6 @@ import {
   toDestination,
   unreadableProviderFile,
 } from './configured-providers.ts';
-import { type GetConfigOptions, readImpersonate } from './impersonate.ts';
 
 /** The access types that a new provider file changes. Call `getConfig` again for configs of those changed or removed. */
 export interface ProviderFileChange {
@@ -139,7 +139,7 @@ export class CredentialProviders {
     if (this.#connections.closed) {
       throw new RequestError('CONFIG_CLOSED', `ClusterProfile ${profileName(profile)}: ${providersClosed}`);
     }
-    const impersonation = readImpersonate(options);
+    const { impersonation, preview } = readConfigOptions(options);
     const access = this.#resolveAudited(profile);
     this.#warnIgnored(profileName(profile), access);
     return RestConfig.create({
@@ -151,6 +151,7 @@ export class CredentialProviders {
         isCurrent: this.#isCurrent(access),
         impersonation,
       },
+      preview,
       connections: this.#connections,
     });
   }

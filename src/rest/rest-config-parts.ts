@@ -4,6 +4,7 @@ import type { ImpersonationHeaders } from '../access/impersonation.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
+import type { Preview } from './request/previewed-writes.ts';
 import type { Destination } from './transport/connection.ts';
 import type { Connections } from './transport/connections.ts';
 
@@ -83,6 +84,21 @@ function impersonationFields(impersonation: ImpersonationHeaders = {}): object {
 
 const extraPrefix = 'impersonate-extra-';
 
+/** What `inspect` shows of a config. */
+export function shownInLogs(
+  { provider, cluster, exec }: ConfigAccess,
+  { name, profile }: { readonly name: string; readonly profile?: string | undefined },
+  state: string,
+): object {
+  return {
+    ...(profile === undefined ? { name } : { profile }),
+    server: cluster.server,
+    provider,
+    ...(exec ? { command: exec.command } : {}),
+    state,
+  };
+}
+
 /** What a RestConfig is made of. */
 export interface RestConfigParts {
   /** Of its cluster and context. */
@@ -94,6 +110,8 @@ export interface RestConfigParts {
   readonly connections: Connections;
   /** Where the connections are this config's alone: stops the runs of its plugin. */
   readonly stop?: AbortController;
+  /** Collects what its writes would have changed: none of them is done. */
+  readonly preview?: Preview | undefined;
   /** Of a kubeconfig: the paths of a credential that needs no plugin, named as there. */
   readonly credentialFiles?: Readonly<Record<string, string>>;
 }

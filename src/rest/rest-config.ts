@@ -26,8 +26,9 @@ import { generatedClient } from './generated-client.ts';
 import { createHttpAgent } from './http-agent.ts';
 import { KubeConfigFace } from './kube-config-face.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import type { RestConfigParts } from './rest-config-parts.ts';
-import { exportKubeconfig } from './rest-config-parts.ts';
+import { refuseInPreview } from './request/preview.ts';
+import type { Preview } from './request/previewed-writes.ts';
+import { exportKubeconfig, type RestConfigParts, shownInLogs } from './rest-config-parts.ts';
 import { Connections } from './transport/connections.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 import { webSocketOptions } from './web-socket.ts';
@@ -57,10 +58,10 @@ export class RestConfig extends KubeConfigFace {
       throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message }]);
     }
     super(parts);
-    const { access, destination, connections } = parts;
+    const { access, destination, connections, preview } = parts;
     this.#parts = parts;
     this.access = printedWithoutValues(access, { json: true });
-    this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
+    this.#dispatcher = new AuthenticatedDispatcher(connections, destination, preview);
     this.#watchDispatcher = new WatchDispatcher(this.#dispatcher);
     // `const { fetch } = config`, and other clients that take a fetch.
     this.fetch = this.fetch.bind(this);
@@ -79,10 +80,19 @@ export class RestConfig extends KubeConfigFace {
 
   /** @internal Another config with the same connections and credential, and with a fence. To be closed before `config`. */
   static withFence(config: RestConfig, check: () => Error | undefined): RestConfig {
-    const { stop: _, ...shared } = config.#parts;
-    const fenced = new RestConfig(shared);
+    const fenced = RestConfig.#sharing(config, {});
     RestConfig.setFence(fenced, check);
     return fenced;
+  }
+
+  /** @internal Another config with the same connections and credential, which changes nothing. To be closed before `config`. */
+  static withPreview(config: RestConfig, preview: Preview): RestConfig {
+    return RestConfig.#sharing(config, { preview });
+  }
+
+  static #sharing(config: RestConfig, more: Partial<RestConfigParts>): RestConfig {
+    const { stop: _, ...shared } = config.#parts;
+    return new RestConfig({ ...shared, ...more });
   }
 
   /**
@@ -112,6 +122,11 @@ export class RestConfig extends KubeConfigFace {
   static fromDefault(options: KubeconfigOptions, places: DefaultPlaces): RestConfig;
   static fromDefault(options: KubeconfigOptions = {}, places?: DefaultPlaces): RestConfig {
     return new RestConfig(readDefault(options, places));
+  }
+
+  /** What its writes would have changed, if it is a preview. */
+  get preview(): Preview | undefined {
+    return this.#parts.preview;
   }
 
   /** An authenticated undici dispatcher, for direct use: `request(url, { dispatcher: config.dispatcher })`. */
@@ -166,15 +181,8 @@ export class RestConfig extends KubeConfigFace {
 
   /** For logs: a few lines, without a certificate, a variable or anything of client-node's. */
   [inspect.custom](_depth: number, options: InspectOptions): string {
-    const { provider, cluster, exec } = this.access;
-    const { name, profile } = this.#dispatcher.log.cluster;
-    const shown = {
-      ...(profile === undefined ? { name } : { profile }),
-      server: cluster.server,
-      provider,
-      ...(exec ? { command: exec.command } : {}),
-      state: this.#dispatcher.state,
-    };
+    const { log, state } = this.#dispatcher;
+    const shown = shownInLogs(this.access, log.cluster, state);
     return `RestConfig ${inspect(shown, { ...options, breakLength: 80, compact: false })}`;
   }
 
@@ -193,12 +201,13 @@ export class RestConfig extends KubeConfigFace {
    * and TLS name, use its proxy, stay below the paths of `allowedServers`, and send `Impersonate-*` headers: without them the
    * credential does not act as the user that you gave `getConfig`.
    *
-   * @throws {PluginError} of the run; {RequestError} `CONFIG_CLOSED` after `close`; or the signal's reason
+   * @throws {PluginError} of the run; {RequestError} `CONFIG_CLOSED` after `close`, `PREVIEW_REFUSED`; or the signal's reason
    * @example
    * const { token } = await config.credential();
    */
   async credential(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<ConfigCredential> {
     const signal = signalOf('config.credential', options);
+    refuseInPreview(this.#dispatcher, 'its credential is not handed out');
     const fenced = this.#dispatcher.fence?.();
     if (fenced) throw fenced;
     const credential = await this.#credential(signal);
@@ -244,6 +253,7 @@ export class RestConfig extends KubeConfigFace {
 
   /** For client-node's WebSockets (`Exec`, `Attach`, `PortForward`). */
   override async applyToHTTPSOptions(options: Parameters<KubeConfig['applyToHTTPSOptions']>[0]): Promise<void> {
+    refuseInPreview(this.#dispatcher, 'a WebSocket has no dry run');
     const connection = this.#dispatcher.connection();
     await connection.refreshing;
     const credential = await this.#credential(undefined);

@@ -166,6 +166,7 @@ export class Reconciler {
     const cache = own.length === 1 ? own[0] : own.find(({ options }) => options.namespace === namespace);
     const object = cache?.get(name, namespace);
     const wrote = (result: WrittenObject, server?: RestConfig | Cluster) =>
+      hub.preview ||
       written.add(key, result, server && (server instanceof RestConfig ? server : server.config).dispatcher);
     const { cluster } = place;
     const hubInformer = this.#hubInformer;

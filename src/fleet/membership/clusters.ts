@@ -3,7 +3,9 @@ import { FleetError } from '../../errors/index.ts';
 import type { Cluster, ClusterListing } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
 import { ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
+import type { Basis } from './engagement.ts';
 import type { Membership } from './membership.ts';
+import type { Ownership } from './ownership.ts';
 import { Reach, type ReachOptions } from './reach.ts';
 
 const deleted = 'its ClusterProfile was deleted';
@@ -136,29 +138,38 @@ export function areTried(informers: Iterable<Informer>): boolean {
   return [...informers].every(({ hasSynced, problem }) => hasSynced || problem);
 }
 
+type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
+
+/** Which lifecycle has a cluster: of several profiles of one, the next waits until the last has let it go. */
 export class Claims {
+  readonly #ownership: Pick<Ownership, 'enter' | 'leave'>;
   /** By the result of `identify`. */
   readonly #holders = new Map<string, ClusterLifecycle>();
   readonly #waiting = new Map<string, Set<ClusterLifecycle>>();
 
-  /** Claims the cluster. If that fails, the lifecycle is poked when the cluster is free. */
-  claim(key: string, lifecycle: ClusterLifecycle): boolean {
-    const holder = this.#holders.get(key);
-    if (!holder || holder === lifecycle) {
-      this.#holders.set(key, lifecycle);
-      return true;
-    }
-    this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(lifecycle));
-    return false;
+  constructor(ownership: Pick<Ownership, 'enter' | 'leave'>) {
+    this.#ownership = ownership;
   }
 
-  /** Returns whether it had the cluster. */
-  release(key: string, lifecycle: ClusterLifecycle): boolean {
-    if (this.#holders.get(key) !== lifecycle) return false;
+  /** Claims the cluster. If that fails, the lifecycle is poked when the cluster is free. */
+  claim({ key, ownerKey }: Claimed, lifecycle: ClusterLifecycle): boolean {
+    const holder = this.#holders.get(key);
+    if (holder && holder !== lifecycle) {
+      this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(lifecycle));
+      return false;
+    }
+    this.#holders.set(key, lifecycle);
+    this.#ownership.enter(ownerKey, lifecycle);
+    return true;
+  }
+
+  /** Gives the cluster back, if the lifecycle has it. */
+  release({ key, ownerKey }: Claimed, lifecycle: ClusterLifecycle): void {
+    if (this.#holders.get(key) !== lifecycle) return;
     this.#holders.delete(key);
     const waiting = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);
     for (const other of waiting) other.wake();
-    return true;
+    this.#ownership.leave(ownerKey, lifecycle);
   }
 }

@@ -8,6 +8,7 @@ import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { CredentialProviders } from '../../providers/credential-providers.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
+import type { Preview } from '../../rest/request/previewed-writes.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
@@ -22,6 +23,8 @@ import { again, disengaged, replaced, type Stage, type Status } from './status.t
 
 export interface EngagementContext {
   readonly providers: CredentialProviders;
+  /** Collects what the configs of clusters would have written: nothing is. */
+  readonly preview: Preview | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
@@ -121,12 +124,12 @@ export class Engagement {
 
   /** Resolves when all `onEngage` functions have ended. After a rejection call `end`. */
   async begin(): Promise<void> {
-    const { providers, clock, engageTimeoutMs } = this.#context;
+    const { providers, preview, clock, engageTimeoutMs } = this.#context;
     const { signal } = this.#controller;
     let cancel = () => {};
     try {
       this.#enter('RESOLVE', 'the profile is matched with the providers');
-      const config = providers.getConfig(this.#listener.profile());
+      const config = providers.getConfig(this.#listener.profile(), { preview });
       this.#config = config;
       const { fence } = this.basis;
       if (fence) RestConfig.setFence(config, () => (fence.isOver ? this.#shardLost() : undefined));

@@ -208,7 +208,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   async #write(call: Call): Promise<unknown> {
     const answer = await this.#send(call);
     const scope = reconcileScope.getStore();
-    if (!scope || call.query?.dryRun) return answer;
+    if (!scope || call.query?.dryRun || this.#server.dispatcher.isPreview) return answer;
     const { apiVersion, kind, namespace = call.namespace } = this.#options;
     const { dispatcher } = this.#server;
     scope.wrote({

@@ -14,6 +14,8 @@ import { authorize } from './authorize.ts';
 import { bounds } from './bounds.ts';
 import { type Layer, type OutgoingRequest, type RequestOwner, type Retry, refusalMessage, type Send } from './layer.ts';
 import { isLongRunning } from './long-running.ts';
+import { previewWrites } from './preview.ts';
+import type { Preview } from './previewed-writes.ts';
 import { Relay, SafeHandler } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { report } from './report.ts';
@@ -46,10 +48,12 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   readonly #closed = new AbortController();
   /** Says why nothing may be sent at this moment; absent where everything may, always. */
   fence: (() => Error | undefined) | undefined;
+  /** Nothing that is written stays. */
+  readonly isPreview: boolean;
   /** For callers that retry by themselves: nothing is sent again after a pause. */
   readonly withoutRetries: Dispatcher;
 
-  constructor(connections: Connections, destination: Destination) {
+  constructor(connections: Connections, destination: Destination, preview?: Preview) {
     super();
     // undici's compose() calls them on a proxy, which has no private fields.
     this.close = this.close.bind(this);
@@ -63,7 +67,9 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.log = new ClusterLog(this.cluster, destination.provider, connections.log, () => this.#secrets);
     this.impersonation = destination.impersonation;
     this.pathBounds = destination.pathBounds;
-    this.#send = layers.reduceRight<Send>((next, layer) => layer(this, next), authorize(this));
+    this.isPreview = preview !== undefined;
+    const all = preview ? [previewWrites(preview), ...layers] : layers;
+    this.#send = all.reduceRight<Send>((next, layer) => layer(this, next), authorize(this));
     const dispatch: Dispatcher['dispatch'] = (options, handler) => this.#dispatch(options, handler, 'never');
     this.withoutRetries = Object.assign(new Dispatcher(), { dispatch });
   }

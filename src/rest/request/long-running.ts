@@ -22,14 +22,47 @@ export function isLongRunning({ path: given, upgrade }: Dispatcher.DispatchOptio
 }
 
 function isLongRunningPath(path: string, basePath: string): boolean {
-  const base = basePath.replace(/\/+$/, '');
-  const segments = (path.startsWith(`${base}/`) ? path.slice(base.length) : path).split('/').filter(Boolean);
+  const segments = segmentsOf(path, basePath);
   if (segments[0] === 'debug' && segments[1] === 'pprof') return true;
-  const root = { api: 2, apis: 3 }[segments[0] ?? ''];
-  if (root === undefined) return false;
-  let [resource, name, subresource, ...rest] = segments.slice(root);
+  const { resource, name, subresource } = readApiPath(path, basePath) ?? {};
   // Forms of older versions: a verb before the resource.
   if ((resource === 'watch' || resource === 'proxy') && name !== undefined) return true;
-  if (resource === 'namespaces' && subresource !== undefined) [resource, name, subresource] = [subresource, ...rest];
   return name !== undefined && longRunning.has(subresource);
+}
+
+function segmentsOf(path: string, basePath: string): readonly string[] {
+  const base = basePath.replace(/\/+$/, '');
+  return (path.startsWith(`${base}/`) ? path.slice(base.length) : path).split('/').filter(Boolean);
+}
+
+/** What the path of a request is about. */
+export interface ApiPath {
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+}
+
+/** Reads the path of an object, a collection or a subresource; `undefined` for another path. */
+export function readApiPath(path: string, basePath: string): ApiPath | undefined {
+  const segments = segmentsOf(path.replace(/[?#].*/s, ''), basePath).map(decoded);
+  const root = { api: 2, apis: 3 }[segments[0] ?? ''];
+  if (root === undefined) return undefined;
+  const [resource, name, subresource, ...rest] = segments.slice(root);
+  if (resource === undefined) return undefined;
+  const isInNamespace = resource === 'namespaces' && subresource !== undefined && !ofNamespace.has(subresource);
+  return isInNamespace
+    ? { resource: subresource, namespace: name, name: rest[0], subresource: rest[1] }
+    : { resource, namespace: undefined, name, subresource };
+}
+
+/** Subresources of a namespace itself. */
+const ofNamespace: ReadonlySet<string> = new Set(['status', 'finalize']);
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }

@@ -54,6 +54,13 @@ export class ClusterLog implements Asker {
     logger.debug?.({ ...this.#subject.fields, ...more }, hideWholeSecrets(this.#line(message), this.#secrets()));
   }
 
+  /** What a preview would have changed: the one thing that its user wants to see. */
+  previewed(message: string, logger = this.#options.logger): void {
+    const line = hideWholeSecrets(this.#line(message), this.#secrets());
+    if (logger.info) logger.info(this.#subject.fields, line);
+    else logger.warn(this.#subject.fields, line);
+  }
+
   /** An error that a caller is given. `more` are fields of the request. */
   failed(error: Error, more: object = {}): void {
     const { warnings } = this.#options;

@@ -55,9 +55,12 @@ export function listOptionsOf(query: URLSearchParams): ListOptions {
   };
 }
 
-/** Throws a 501 for the options of a write that are not done. */
-export function checkWriteOptions(query: URLSearchParams): void {
-  if (query.has('dryRun')) throw notImplemented('dryRun');
+/** Whether a write, or a delete, changes nothing. Throws a 400. */
+export function isDryRun(values: readonly string[]): boolean {
+  const wrong = values.find((value) => value !== 'All');
+  if (wrong !== undefined)
+    throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(wrong)}: supported values: "All"`);
+  return values.length > 0;
 }
 
 type Matches = (object: JsonObject) => boolean;

@@ -6,6 +6,7 @@ import { customTypes } from './custom-types.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
+import { isDryRun } from './query.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import { badRequest, conflict, forbidden, notFound, notImplemented } from './status.ts';
 
@@ -109,6 +110,7 @@ function endNamespace(state: ApiState, name: string): void {
 interface DeleteOptions {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
+  readonly dryRun: boolean;
 }
 
 const optionsSchema = z.object({
@@ -131,8 +133,8 @@ export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined):
   if (policy !== 'Background') {
     throw notImplemented(`a deletion with propagationPolicy ${policy}: it has no garbage collector`);
   }
-  if (dryRun?.length) throw notImplemented('dryRun');
-  return { uid: preconditions?.uid ?? undefined, resourceVersion: preconditions?.resourceVersion ?? undefined };
+  const { uid, resourceVersion } = preconditions ?? {};
+  return { uid: uid ?? undefined, resourceVersion: resourceVersion ?? undefined, dryRun: isDryRun(dryRun ?? []) };
 }
 
 const fromQuery = (query: URLSearchParams): JsonObject => ({
@@ -154,7 +156,9 @@ export function deleteObject(
   const object = state.store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
   if (!object) throw notFound(type, name);
   checkPreconditions(type, object, options);
-  const { object: last, gone } = remove(state, type, object);
+  if (options.dryRun && (type === state.definitions || type === state.namespaces))
+    throw notImplemented(`dryRun of the deletion of a ${type.kind}`);
+  const { object: last, gone } = state.store.write(options.dryRun, () => remove(state, type, object));
   if (type.returnsDeleted || !gone) return present(type, last);
   return {
     kind: 'Status',

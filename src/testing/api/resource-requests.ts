@@ -10,7 +10,7 @@ import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { present } from './objects.ts';
 import { patched, readApplied, readPatch } from './patch.ts';
-import { checkWriteOptions, listOptionsOf } from './query.ts';
+import { isDryRun, listOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
 import type { ResourceType } from './resource-type.ts';
@@ -109,9 +109,10 @@ export class ResourceRequests {
         return { code: 200, body: listObjects(this.#state.store, type, namespace, options) };
       }
       case 'POST': {
-        checkWriteOptions(query);
         const given = readObject(type, parseBody(knownBody(type, call), call.mediaType));
-        const object = createObject(this.#state, type, namespace, given, this.#writer(call));
+        const object = this.#stored(call, type, () =>
+          createObject(this.#state, type, namespace, given, this.#writer(call)),
+        );
         return { code: 201, body: present(type, object) };
       }
       case 'DELETE':
@@ -186,13 +187,21 @@ export class ResourceRequests {
     };
   }
 
+  #stored<T>({ query }: Call, type: ResourceType, write: () => T): T {
+    const dryRun = isDryRun(query.getAll('dryRun'));
+    if (dryRun && type === this.#state.definitions) throw notImplemented(`dryRun of a write of a ${type.kind}`);
+    return this.#state.store.write(dryRun, write);
+  }
+
   #write(call: ObjectCall, part: Update['part']): Reply {
     const { type, name, target } = call;
     const update = {
       ...changeOf(call, { ...this.#writer(call), subresource: part === 'status' ? part : undefined }),
       part,
     };
-    const { object, created } = updateObject(this.#state, type, target.namespace, name, update);
+    const { object, created } = this.#stored(call, type, () =>
+      updateObject(this.#state, type, target.namespace, name, update),
+    );
     return { code: created ? 201 : 200, body: present(type, object) };
   }
 }
@@ -201,13 +210,11 @@ export class ResourceRequests {
 function changeOf(call: ObjectCall, writer: Writer): Omit<Update, 'part'> {
   const { method, query, mediaType, name, target, type } = call;
   if (method === 'PUT') {
-    checkWriteOptions(query);
     const given = readObject(type, parseBody(knownBody(type, call), mediaType));
     checkName(type, target.namespace, name, given.metadata);
     return { change: () => given, uid: given.metadata.uid, writer };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
-  checkWriteOptions(query);
   const patch = readPatch(type, mediaType, knownBody(type, call), query);
   const patcher = patch.apply ? { ...writer, applied: readApplied(type, name, patch) } : writer;
   return {

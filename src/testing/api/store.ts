@@ -93,6 +93,9 @@ export class Collection {
   /** Stores an object under the next version. */
   put(key: string, object: StoredObject): StoredObject {
     const before = this.#objects.get(key);
+    const { isDryRun } = this.#store;
+    if (isDryRun)
+      return { ...object, metadata: { ...object.metadata, resourceVersion: before?.metadata.resourceVersion ?? '' } };
     const stored = this.#store.stamp(object);
     this.#objects.set(key, stored);
     if (!before) this.#sorted = undefined;
@@ -103,7 +106,7 @@ export class Collection {
   /** Removes an object. Returns its last state, with the version of its deletion. */
   delete(key: string): StoredObject | undefined {
     const before = this.#objects.get(key);
-    if (!before) return undefined;
+    if (!before || this.#store.isDryRun) return before;
     const stored = this.#store.stamp(before);
     this.#objects.delete(key);
     this.#sorted = undefined;
@@ -138,6 +141,7 @@ export class Store {
   readonly history: number;
   readonly #collections = new Map<string, Collection>();
   #version = 0;
+  #isDryRun = false;
   #compacted = 0;
 
   constructor(history: number) {
@@ -157,6 +161,21 @@ export class Store {
 
   hasObjectsIn(namespace: string): boolean {
     return [...this.#collections.values()].some((collection) => collection.hasObjectsIn(namespace));
+  }
+
+  /** Nothing is stored at the moment. */
+  get isDryRun(): boolean {
+    return this.#isDryRun;
+  }
+
+  /** Does a write, or only looks what would come of it. */
+  write<T>(isDryRun: boolean, work: () => T): T {
+    this.#isDryRun = isDryRun;
+    try {
+      return work();
+    } finally {
+      this.#isDryRun = false;
+    }
   }
 
   /** The object under the next version. */

@@ -61,13 +61,34 @@ describe('a DELETE', () => {
     const wrong = [
       [{ propagationPolicy: 'Foreground' }, 501],
       [{ propagationPolicy: 'Orphan' }, 501],
-      [{ dryRun: ['All'] }, 501],
+      [{ dryRun: ['Some'] }, 400],
       [{ gracePeriodSeconds: 'soon' }, 400],
       [{ kind: 'ConfigMap', apiVersion: 'v1' }, 400],
     ] as const;
     for (const [options, code] of wrong) assert.equal((await send('DELETE', `${configMaps}/a`, options)).code, code);
-    assert.equal((await send('DELETE', `${configMaps}/a?dryRun=All`)).code, 501);
+    assert.equal((await send('DELETE', `${configMaps}/a?dryRun=Some`)).code, 400);
     assert.equal((await send('GET', `${configMaps}/a`)).code, 200);
+  });
+
+  test('and every other write as a dry run answers as if it were done, and changes nothing', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add({ ...configMap('a'), data: { x: '1' } });
+    const before = cluster.list({ apiVersion: 'v1', kind: 'ConfigMap' });
+    const dry = 'dryRun=All';
+    const merge = { 'content-type': 'application/merge-patch+json' };
+    for (const [method, path, body, headers, code] of [
+      ['POST', `${configMaps}?${dry}`, configMap('b'), {}, 201],
+      ['PUT', `${configMaps}/a?${dry}`, { ...configMap('a'), data: { x: '2' } }, {}, 200],
+      ['PATCH', `${configMaps}/a?${dry}`, { data: { x: '2' } }, merge, 200],
+      ['DELETE', `${configMaps}/a?${dry}`, undefined, {}, 200],
+      ['DELETE', `${configMaps}/a`, { dryRun: ['All'] }, {}, 200],
+      ['DELETE', `${configMaps}?${dry}`, undefined, {}, 200],
+    ] as const) {
+      const answer = await send(method, path, body, headers);
+      assert.equal(answer.code, code, `${method} ${path}`);
+      if (method === 'PATCH') assert.equal(answer.body.data.x, '2');
+    }
+    assert.deepEqual(cluster.list({ apiVersion: 'v1', kind: 'ConfigMap' }), before);
   });
 
   test('of a collection deletes what is selected', async (t) => {

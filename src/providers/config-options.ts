@@ -1,8 +1,10 @@
+/** The options of `getConfig`. */
 import { z } from 'zod';
 import { type ImpersonationConfig, type ImpersonationHeaders, impersonationHeaders } from '../access/impersonation.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
+import { Preview } from '../rest/request/previewed-writes.ts';
 import { isObject } from '../util/guards.ts';
 
 /** Options of `getConfig`. */
@@ -12,11 +14,25 @@ export interface GetConfigOptions {
    * @default the credential's own identity
    */
   readonly impersonate?: ImpersonationConfig;
+  /**
+   * Changes nothing: every write is sent with `dryRun=All`, so that the server checks it, and what it would have changed is logged and
+   * collected in `config.preview`. `exec`, `attach`, `portforward`, `proxy`, `token`, WebSockets and `config.credential()` are refused. An
+   * own `Preview` collects for several configs.
+   *
+   * @default false
+   */
+  readonly preview?: boolean | Preview | undefined;
 }
 
 const groups = z.array(text('the name of a group'), { error: 'must be a list of groups' });
 const values = z.array(z.string({ error: 'must be text' }), { error: 'must be a list of text' });
+const preview = z
+  .union([z.boolean(), z.instanceof(Preview)], { error: 'must be true, false or new Preview()' })
+  .optional()
+  .transform((given) => (given === true ? new Preview() : given || undefined));
+
 const schema = z.strictObject({
+  preview,
   // A program that has no user by mistake must not act as itself: the field may be left out, but not be undefined.
   impersonate: z.strictObject(
     {
@@ -30,14 +46,19 @@ const schema = z.strictObject({
 });
 
 /** @throws {ConfigurationError} `OPTION_INVALID`, names every bad option */
-export function readImpersonate(options: GetConfigOptions): ImpersonationHeaders {
-  checkArgument('getConfig', 'options', options, isObject, 'an object: { impersonate }');
-  if (Object.keys(options).length === 0) return {};
-  const { impersonate } = parseOptionsWith(schema, options);
+export function readConfigOptions(options: GetConfigOptions): {
+  readonly impersonation: ImpersonationHeaders;
+  readonly preview: Preview | undefined;
+} {
+  checkArgument('getConfig', 'options', options, isObject, 'an object: { impersonate, preview }');
+  if (Object.keys(options).length === 0) return { impersonation: {}, preview: undefined };
+  if (!('impersonate' in options))
+    return { impersonation: {}, ...parseOptionsWith(schema.omit({ impersonate: true }), options) };
+  const { impersonate, preview } = parseOptionsWith(schema, options);
   const problems: Problem[] = [];
   const headers = impersonationHeaders(impersonate, (field, name, message) =>
     problems.push({ path: `impersonate.${field}${name === undefined ? '' : `.${name}`}`, message }),
   );
   if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);
-  return headers;
+  return { impersonation: headers, preview };
 }

@@ -1,0 +1,254 @@
+/**
+ * The layer of a preview, outside of all others: every write is sent as a dry run, and what it would have changed is collected. What has no
+ * dry run is refused.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { RequestError } from '../../errors/index.ts';
+import { printable } from '../../util/printable.ts';
+import { cannotBeSent } from '../transport/connection-errors.ts';
+import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
+import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
+import { type ApiPath, readApiPath } from './long-running.ts';
+import { changesBetween, type Preview } from './previewed-writes.ts';
+import { Relay } from './relay.ts';
+import { ReplayableBody } from './replayable-body.ts';
+
+/** Subresources through which anything can be done. */
+const withoutDryRun: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy', 'token']);
+
+/** What is created to ask something. */
+const questions = /^(?:tokenreviews|(?:local|self)?subject(?:access|rules)reviews|selfsubjectreviews)$/;
+
+/** Bookkeeping of controllers, which is not worth a line. */
+const silent: ReadonlySet<string> = new Set(['events', 'leases']);
+
+/** Bytes of an answer, and of the options of a delete, that are read. */
+const mostBytes = 8 * 1024 * 1024;
+
+export function previewWrites(preview: Preview): Layer {
+  return (owner, next) => (request, handler) => {
+    const { options, connection } = request;
+    const path = readApiPath(String(options.path), connection.basePath);
+    const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(options.method);
+    const refused = whyRefused(options, path, isRead);
+    if (refused !== undefined) Relay.refuse(handler, previewRefusal(owner, refused));
+    else if (isRead || !path || questions.test(path.resource)) next(request, handler);
+    else new PreviewedRequest({ preview, owner, next, request, path }, handler).begin();
+  };
+}
+
+/** Why a config of a preview does not do something. */
+function previewRefusal({ cluster }: Pick<RequestOwner, 'cluster'>, what: string): RequestError {
+  const message = `this config is a preview, which changes nothing: ${what}. Get a config without preview for that`;
+  return new RequestError('PREVIEW_REFUSED', message).of(cluster);
+}
+
+/** For what would leave the layers of a request. @throws {RequestError} `PREVIEW_REFUSED` */
+export function refuseInPreview(
+  config: Pick<RequestOwner, 'cluster'> & { readonly isPreview: boolean },
+  what: string,
+): void {
+  if (config.isPreview) throw previewRefusal(config, what);
+}
+
+function whyRefused(
+  { method, upgrade, path: given }: Dispatcher.DispatchOptions,
+  path: ApiPath | undefined,
+  isRead: boolean,
+): string | undefined {
+  const name = printable(String(given).replace(/[?#].*/s, ''), 1_024);
+  if (upgrade || method === 'CONNECT') return `${method} ${name} would open a connection of its own`;
+  if (path?.subresource !== undefined && withoutDryRun.has(path.subresource))
+    return `${method} ${name} was refused, since ${path.subresource} has no dry run`;
+  if (!path && !isRead) return `${method} ${name} was refused, since only objects of the API have a dry run`;
+  return undefined;
+}
+
+interface Parts {
+  readonly preview: Preview;
+  readonly owner: RequestOwner;
+  readonly next: Send;
+  readonly request: OutgoingRequest;
+  readonly path: ApiPath;
+}
+
+class PreviewedRequest extends Relay {
+  readonly #parts: Parts;
+  #before: object | 'none' | undefined;
+  /** Ends the read of the object. */
+  #abortRead = (_reason: Error): void => {};
+  /** The answer, as far as it is JSON of a success. */
+  #chunks: Buffer[] | undefined;
+  #size = 0;
+
+  constructor(parts: Parts, handler: Dispatcher.DispatchHandler) {
+    super(handler);
+    this.#parts = parts;
+  }
+
+  begin(): void {
+    this.start();
+    this.#send();
+  }
+
+  async #send(): Promise<void> {
+    const { request, next, owner } = this.#parts;
+    try {
+      const dryRun = await this.#asDryRun(request);
+      this.#before = await this.#read();
+      if (!this.done) next(dryRun, this);
+    } catch (error) {
+      this.fail(cannotBeSent(error, owner.cluster));
+    }
+  }
+
+  /** The same request as a dry run. A server that is given a body with a delete reads that, and not the query. */
+  async #asDryRun(request: OutgoingRequest): Promise<OutgoingRequest> {
+    const { options } = request;
+    // The answer is read here.
+    const headers: HeaderRecord = { ...readHeaders(options.headers), 'accept-encoding': 'identity' };
+    const { query, path } = options;
+    const target = query
+      ? { query: { ...query, dryRun: 'All' } }
+      : { path: `${path}${String(path).includes('?') ? '&' : '?'}dryRun=All` };
+    const dryRun = { ...options, ...target, headers };
+    const text = options.method === 'DELETE' ? await textOf(request.body.next()) : '';
+    if (text === '') return { ...request, options: dryRun };
+    const body = JSON.stringify({ ...this.#deleteOptions(text), dryRun: ['All'] });
+    delete headers['content-length'];
+    return { ...request, options: { ...dryRun, body }, body: new ReplayableBody(body, this) };
+  }
+
+  #deleteOptions(text: string): object {
+    try {
+      const options: unknown = JSON.parse(text);
+      if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
+    } catch {
+      // Said below.
+    }
+    throw previewRefusal(
+      this.#parts.owner,
+      'the options of a delete have to be JSON, so that they can be made a dry run',
+    );
+  }
+
+  /** The object as it is now; `none` if there is none, and `undefined` if it cannot be said. */
+  #read(): Promise<object | 'none' | undefined> {
+    const { request, next, path } = this.#parts;
+    const { options } = request;
+    if (path.name === undefined) return Promise.resolve(options.method === 'POST' ? 'none' : undefined);
+    const isComparable = [undefined, 'status', 'scale'].includes(path.subresource);
+    if (options.method === 'DELETE' || !isComparable) return Promise.resolve(undefined);
+    const { 'content-type': _type, 'content-length': _length, ...headers } = readHeaders(options.headers);
+    const { query: _query, ...given } = options;
+    const read: Dispatcher.DispatchOptions = {
+      ...given,
+      method: 'GET',
+      body: null,
+      path: withoutQuery(options.path).replace(path.subresource === 'status' ? /\/status\/?$/ : /$^/, ''),
+      headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
+    };
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      let statusCode = 0;
+      const handler: Dispatcher.DispatchHandler = {
+        onRequestStart: (controller) => {
+          this.#abortRead = (reason) => controller.abort(reason);
+        },
+        onResponseStart: (_controller, status) => {
+          statusCode = status;
+        },
+        onResponseData: (_controller, chunk) => void chunks.push(Buffer.from(chunk)),
+        onResponseEnd: () => {
+          const object = statusCode === 200 ? objectIn(chunks) : undefined;
+          resolve(statusCode === 404 ? 'none' : object);
+        },
+        onResponseError: () => resolve(undefined),
+      };
+      const body = new ReplayableBody(null, this);
+      next({ ...request, options: read, body, sent: 1, reused: false, waitsSince: undefined }, handler);
+    });
+  }
+
+  protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
+    const isJson = String(headers['content-type']).startsWith('application/json') && !headers['content-encoding'];
+    if (statusCode >= 200 && statusCode < 300) {
+      if (isJson) this.#chunks = [];
+      else this.#tell(undefined);
+    }
+    super.respond(statusCode, headers, message);
+  }
+
+  protected override data(chunk: Buffer): void {
+    this.#size += chunk.length;
+    // undici may use the memory again.
+    if (this.#size <= mostBytes) this.#chunks?.push(Buffer.from(chunk));
+    super.data(chunk);
+  }
+
+  protected override complete(trailers: IncomingHttpHeaders): void {
+    if (this.#chunks) this.#tell(objectIn(this.#chunks));
+    super.complete(trailers);
+  }
+
+  override abort(reason?: Error): void {
+    this.#abortRead(reason ?? new RequestError('REQUEST_ABORTED', 'the request was aborted'));
+    super.abort(reason);
+  }
+
+  /** Collects what would have changed. */
+  #tell(answer: object | undefined): void {
+    const { preview, owner, request, path } = this.#parts;
+    if (silent.has(path.resource)) return;
+    const { method } = request.options;
+    const { kind, metadata, items } = Object(answer) as KubernetesAnswer; // an API server's own
+    // A delete is answered with a Status, or with the object, and that of a collection with its objects.
+    const after = kind === 'Status' ? undefined : answer;
+    const isNew = this.#before === 'none';
+    const verb = method === 'DELETE' ? 'delete' : isNew ? 'create' : 'update';
+    const canCompare = after && this.#before !== undefined;
+    const prefix = isNew ? metadata?.generateName : undefined;
+    const named = { ...after, metadata: { ...metadata, ...(prefix === undefined ? {} : { name: `${prefix}*` }) } };
+    const before = this.#before === 'none' ? undefined : this.#before;
+    const name = prefix === undefined ? (path.name ?? metadata?.name) : `${prefix}*`;
+    const object = [path.namespace ?? metadata?.namespace, name].filter(Boolean).join('/');
+    const line = preview.add({
+      cluster: owner.cluster.profile ?? owner.cluster.name,
+      verb,
+      path: withoutQuery(request.options.path),
+      kind: (after && kind?.replace(/List$/, '')) ?? path.resource,
+      object: path.name === undefined && items ? `${object} (${items.length} of them)`.trim() : object,
+      changes: verb === 'delete' ? [] : canCompare ? changesBetween(before, named) : undefined,
+    });
+    if (line !== undefined)
+      owner.log.previewed(path.subresource === undefined ? line : `${line} (${path.subresource})`, preview.logger);
+  }
+}
+
+interface KubernetesAnswer {
+  readonly kind?: string;
+  readonly metadata?: { readonly namespace?: string; readonly name?: string; readonly generateName?: string };
+  readonly items?: readonly unknown[];
+}
+
+const withoutQuery = (path: unknown): string => String(path).replace(/[?#].*/s, '');
+
+function objectIn(chunks: readonly Buffer[]): object | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.concat(chunks).toString());
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function textOf(body: Dispatcher.DispatchOptions['body']): Promise<string> {
+  if (body === null || body === undefined) return '';
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return Buffer.from(body).toString();
+  const chunks: Buffer[] = [];
+  // What ReplayableBody makes of a stream.
+  for await (const chunk of body as AsyncIterable<Uint8Array | string>) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks).toString();
+}

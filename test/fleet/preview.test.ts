@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Fleet } from '../../src/fleet/index.ts';
+import { configMaps, map } from '../fixtures/controllers.ts';
+import { isEngaged, startHub } from '../fixtures/fleet-hub.ts';
+import { ManualClock } from '../fixtures/manual-clock.ts';
+import { until } from '../fixtures/until.ts';
+
+const owner = { fieldManager: 'labels' };
+
+/** Labels each ConfigMap of the clusters and removes one, and reports on the hub. */
+function addController(fleet: Fleet) {
+  const reconciled: string[] = [];
+  fleet.controller({
+    name: 'labels',
+    for: configMaps,
+    reconcile: async ({ name, namespace = '' }, { cluster, object, hub, wrote }) => {
+      if (object) {
+        const maps = cluster.resource({ ...configMaps, ...owner });
+        wrote(await maps.apply({ metadata: { name, labels: { seen: 'yes' } } }, { force: true }));
+        if (name === 'old') await maps.delete(name);
+        cluster.events.record(object, { reason: 'Labelled', action: 'Label' });
+        const report = { metadata: { name: `${name}-report` }, data: { namespace } };
+        await hub.resource({ ...configMaps, ...owner }).apply(report);
+      }
+      reconciled.push(name);
+    },
+  });
+  return reconciled;
+}
+
+describe('a fleet with preview: true', () => {
+  test('runs its controllers, writes nothing to clusters and hub, and says what the same controllers then write', async (t) => {
+    const { hub, publish, spoke, fleet: make, warnings } = await startHub(t);
+    const cluster = await spoke();
+    cluster.add([map('a'), map('old')]);
+    publish('one', cluster);
+    const stored = () =>
+      [hub, cluster].map((server) => [
+        ...['v1 ConfigMap', 'coordination.k8s.io/v1 Lease', 'events.k8s.io/v1 Event'].map((kind) => {
+          const [apiVersion = '', name = ''] = kind.split(' ');
+          return server.list({ apiVersion, kind: name });
+        }),
+      ]);
+    const before = stored();
+    const clock = new ManualClock();
+    const fleet = make({ preview: true, clock, sharding: { namespace: 'default', name: 'shared', identity: 'one' } });
+    const reconciled = addController(fleet);
+    const running = fleet.run();
+    // The clock stands still: no reconcile waits for a cache that never has what it wrote.
+    await until(t, () => reconciled.length === 2 && fleet.preview?.summary().length === 5);
+    assert.ok(isEngaged(fleet, 'one'));
+    const [{ config } = assert.fail()] = fleet.clusters();
+    await assert.rejects(fleet.hub.config.fetch('/api/v1/namespaces/default/pods/p/exec'), { code: 'PREVIEW_REFUSED' });
+    await assert.rejects(config.credential(), { code: 'PREVIEW_REFUSED' });
+    const summary = fleet.preview?.summary() ?? [];
+    await fleet.close();
+    await running;
+    assert.deepEqual(stored(), before);
+    const shown = summary.map(({ cluster: name, verb, object }) => `${name} ${verb} ${object}`);
+    assert.deepEqual(shown.slice(0, 3), [
+      'fleet/one update default/a',
+      'fleet/one update default/old',
+      'fleet/one delete default/old',
+    ]);
+    assert.deepEqual(shown.slice(3), [
+      'kubeconfig, context hub create default/a-report',
+      'kubeconfig, context hub create default/old-report',
+    ]);
+    assert.deepEqual(summary[0]?.changes, ['metadata.labels.seen: "yes"']);
+    assert.match(warnings.join('\n'), /would update ConfigMap default\/a: metadata.labels.seen: "yes"/);
+
+    const real = make();
+    const done = addController(real);
+    void real.run();
+    await until(t, () => done.length >= 2 && hub.get(map('old-report')) !== undefined && !cluster.get(map('old')));
+    assert.equal(real.preview, undefined);
+    assert.equal(cluster.get(map('a'))?.metadata.labels?.seen, 'yes');
+    assert.ok(hub.get(map('a-report')));
+  });
+
+  test('leaves the hub that it was given open', async (t) => {
+    const { publish, spoke, fleet: make } = await startHub(t);
+    publish('one', await spoke());
+    const fleet = make({ preview: true });
+    const { config } = fleet.hub;
+    const running = fleet.run();
+    await fleet.synced();
+    await fleet.close();
+    await running;
+    await assert.rejects(config.fetch('/version'), { code: 'CONFIG_CLOSED' });
+    const other = make();
+    void other.run();
+    await other.synced();
+  });
+});
