@@ -17,10 +17,10 @@ export type {
 } from './access/cluster-profile.ts';
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { ImpersonationConfig } from './access/impersonation.ts';
-export type { Json } from './access/json.ts';
 export type { PluginPolicy } from './access/plugin-policy.ts';
 export type { AllowedProfiles, EnvVar, ExecConfig, Provider } from './access/provider.ts';
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
+export type { Json } from './access/yaml-text.ts';
 export {
   ApiError,
   ConfigurationError,
@@ -63,9 +63,9 @@ export type {
   ResourceOptions,
   WriteOptions,
 } from './rest/api/resource-options.ts';
-export type { ConfigCredential } from './rest/config-credential.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { Preview, type PreviewedWrite } from './rest/request/previewed-writes.ts';
 export { RestConfig } from './rest/rest-config.ts';
+export type { ConfigCredential } from './rest/rest-config-parts.ts';
 export { type AnyKubeConfig, toKubeConfig } from './rest/to-kube-config.ts';
 export { stopSignal } from './util/stop-signal.ts';

@@ -17,9 +17,9 @@ import { unbracket } from '../util/hosts.ts';
 import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
 import { describeCertificate } from './certificate.ts';
-import { textAt } from './fields.ts';
 import { checkPermissions, type Right } from './permissions.ts';
 import type { Profile } from './profile.ts';
+import { textAt } from './profile.ts';
 import { describeGiven, describeRefused } from './refused-credential.ts';
 import { type Found, isAnonymous, notAnApiServer, refuseUnavailable, StageFailure } from './stages.ts';
 

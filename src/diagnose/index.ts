@@ -10,8 +10,6 @@ export { type AccessProvider, type Condition, clusterSchema, type NamedExtension
 export { longestMs, parseDuration } from '../access/duration.ts';
 export { extensionNames } from '../access/extensions.ts';
 export { type FlaggedOptions, flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
-export { createGlob } from '../access/glob.ts';
-export { copyJson, type Json } from '../access/json.ts';
 export { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 export {
   type KubeconfigEntry,
@@ -38,7 +36,8 @@ export {
   resolve,
 } from '../access/resolve.ts';
 export { fieldPath } from '../access/schema-problems.ts';
-export { kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
+export { createGlob } from '../access/url-pattern.ts';
+export { copyJson, type Json, kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 export {
   ApiError,
   ConfigurationError,
@@ -66,8 +65,7 @@ export {
   type ProviderFile,
   readProviderFile,
 } from '../providers/configured-providers.ts';
-export { hideSecrets, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
-export { redact } from '../redaction/redact.ts';
+export { hideSecrets, redact, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 export { hideShapes } from '../redaction/secret-shapes.ts';
 // Servers.
 export { listPath } from '../rest/api/discovery.ts';
@@ -91,10 +89,9 @@ export {
   openKubeconfig,
 } from './api-client.ts';
 export { formatDuration } from './certificate.ts';
-export { at, listAt, textAt } from './fields.ts';
 export { type Finding, lineOfFinding, type Severity, severities } from './lint/finding.ts';
 export { lint } from './lint/lint.ts';
-export { type Api, apiOf, statusOf, withContext } from './objects.ts';
+export { type Api, apiOf, fleetsOf, type ShardRow, shardsOf, statusOf, watchResource, withContext } from './objects.ts';
 export type { Right } from './permissions.ts';
 export { getCredential, judgePlugin, type PluginReport } from './plugin-run.ts';
 export {
@@ -108,8 +105,7 @@ export {
   volumesOf,
 } from './pod-args.ts';
 export { type CallProviders, Prober } from './prober.ts';
-export { isOfProvider, type Profile, tryToResolve, withoutProfile } from './profile.ts';
-export { fleetsOf, type ShardRow, shardsOf } from './shards.ts';
+export { at, isOfProvider, listAt, type Profile, textAt, tryToResolve, withoutProfile } from './profile.ts';
 export {
   type ClusterReport,
   type Decision,
@@ -120,4 +116,3 @@ export {
   type StageResult,
   stageNames,
 } from './stages.ts';
-export { watchResource } from './watch-resource.ts';

@@ -1,14 +1,22 @@
-/** Objects of one API server, with server-side apply; and the server of a kubeconfig's context. */
+/** What the program reads of API servers apart from profiles: objects, watches of them, and the Leases of a fleet's shards. */
 import type { KubeconfigAccess } from '../access/kubeconfig.ts';
 import { ApiError } from '../errors/index.ts';
+import { systemClock } from '../fleet/clock.ts';
+import { durationOf, holderOf, type Lease, transitionsOf } from '../fleet/lease/lease.ts';
+import type { ReflectorEvent } from '../fleet/reflect/events.ts';
+import { type ReflectedResource, Reflector } from '../fleet/reflect/reflector.ts';
+import { shardCount, shardOf } from '../fleet/sharding/assignment.ts';
+import { fleetOf, identityOf, isReplica, shardOfLease } from '../fleet/sharding/names.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { Discovery } from '../rest/api/discovery.ts';
+import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { ResourceClient } from '../rest/api/resource-client.ts';
 import type { ResourceOptions } from '../rest/api/resource-options.ts';
 import { parseKubeconfigOptions, toParts } from '../rest/from-kubeconfig.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { systemTimers } from '../util/abortable.ts';
 import { ApiClient } from './api-client.ts';
+import { textAt } from './profile.ts';
 
 /** The longest answer in bytes: of single objects. */
 const maxResponseBytes = 16 * 1024 * 1024;
@@ -42,4 +50,78 @@ export async function withContext<T>(access: KubeconfigAccess, work: (client: Ap
     await dispatcher.close();
     connections.retire(() => stop?.abort());
   }
+}
+
+/** Runs until the signal aborts: retries every failure with backoff, and passes it to `warn`. */
+export function watchResource<T extends KubernetesObject>(
+  client: ApiClient,
+  resource: ReflectedResource,
+  warn: (message: string) => void,
+  signal: AbortSignal,
+): AsyncIterable<readonly ReflectorEvent<T>[]> {
+  const server = new ApiServer(client.config);
+  const context = {
+    server,
+    discovery: new Discovery(server, systemClock),
+    clock: systemClock,
+    logger: { warn: (_fields: object, message: string) => warn(message) },
+    fields: {},
+    random: Math.random,
+  };
+  return new Reflector<T>(resource, context).run(signal);
+}
+
+/** One shard. `-o json` of the program has the same names. */
+export interface ShardRow {
+  readonly fleet: string;
+  readonly shard: number;
+  /** The replica that owns it; absent if none does. */
+  readonly owner?: string;
+  /** By this machine's clock: `expired` if its owner has not renewed its own Lease in time, or has begun anew. */
+  readonly state: 'held' | 'expired' | 'free';
+  /** RFC 3339: when the owner renewed its own Lease last. */
+  readonly renewed?: string;
+  /** How often it moved between replicas. */
+  readonly transitions: number;
+  /** ClusterProfiles in it, by `namespace/name`. */
+  readonly clusters: readonly string[];
+}
+
+/** The Leases of each fleet, by its name. */
+export function fleetsOf(found: readonly unknown[]): ReadonlyMap<string, readonly Lease[]> {
+  return Map.groupBy(found.filter(isLease), (lease) => fleetOf(lease) ?? '');
+}
+
+/** Of a fleet. A shard without a Lease is shown if it has clusters. */
+export function shardsOf(
+  fleet: string,
+  leases: readonly Lease[],
+  profiles: readonly string[],
+  now: number,
+): readonly ShardRow[] {
+  const byShard = new Map(leases.map((lease) => [shardOfLease(fleet, lease), lease]));
+  const replicas = leases.filter(isReplica);
+  const bySession = new Map(replicas.map((lease) => [holderOf(lease), lease]));
+  const clusters = Map.groupBy(profiles, (profile) => shardOf(profile, shardCount));
+  const shown = [...Array(shardCount).keys()].filter((shard) => byShard.has(shard) || clusters.has(shard));
+  return shown.map((shard): ShardRow => {
+    const lease = byShard.get(shard);
+    const holder = lease && holderOf(lease);
+    const replica = holder === undefined ? undefined : bySession.get(holder);
+    const renewed = replica?.spec?.renewTime;
+    const endsAt = Date.parse(renewed ?? '') + ((replica && durationOf(replica)) ?? 0);
+    return {
+      fleet,
+      shard,
+      ...(holder === undefined ? {} : { owner: identityOf(holder) }),
+      state: holder === undefined ? 'free' : endsAt > now ? 'held' : 'expired',
+      ...(renewed === undefined ? {} : { renewed }),
+      transitions: lease ? transitionsOf(lease) : 0,
+      clusters: clusters.get(shard) ?? [],
+    };
+  });
+}
+
+function isLease(object: unknown): object is Lease {
+  return textAt(object, 'metadata', 'name') !== undefined;
 }

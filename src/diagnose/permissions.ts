@@ -1,9 +1,9 @@
 /** What the identity of the plugin may do on the cluster: `--can-i`, and whether it may do anything at all. */
 import { nearest } from '../access/nearest.ts';
-import { redact } from '../redaction/redact.ts';
+import { redact } from '../redaction/known-secrets.ts';
 import { printable } from '../util/printable.ts';
 import type { Answer, ApiClient } from './api-client.ts';
-import { listAt, textAt } from './fields.ts';
+import { listAt, textAt } from './profile.ts';
 import { type Found, isAnonymous, refuseUnavailable, StageFailure } from './stages.ts';
 
 /** One `--can-i`. */

@@ -2,7 +2,7 @@
  * Finds what a controller actually runs with: the `--clusterprofile-*` flags of a workload, and the provider file that is mounted into
  * it. Pure: the caller reads the manifests.
  */
-import { at, listAt, textAt } from './fields.ts';
+import { at, listAt, textAt } from './profile.ts';
 
 /** Where the template of the pods stands in each kind of workload. */
 export const podSpecs: Readonly<Record<string, readonly string[]>> = {

@@ -9,7 +9,7 @@ import { CredentialsError, PluginError, ProfileError } from '../errors/index.ts'
 import { type Executable, findExecutable } from '../exec/executable.ts';
 import { controlPlaneReadiness } from '../fleet/membership/readiness.ts';
 import { parseOptions } from '../options/options.ts';
-import { redact } from '../redaction/redact.ts';
+import { redact } from '../redaction/known-secrets.ts';
 import { Connections } from '../rest/transport/connections.ts';
 import { printable } from '../util/printable.ts';
 import { ClusterProbe } from './cluster-probe.ts';

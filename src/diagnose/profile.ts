@@ -1,4 +1,4 @@
-/** ClusterProfiles that nobody has checked: from a hub, or from a file. */
+/** A ClusterProfile as `check` and `get` look at it: its fields and its readiness. */
 import type { ConfiguredProvider } from '../access/provider.ts';
 import { type ResolvedAccess, resolve } from '../access/resolve.ts';
 import { ProfileError } from '../errors/index.ts';
@@ -32,4 +32,42 @@ export function isOfProvider({ code, path }: ProfileError): boolean {
   // Without a status no access has been published yet.
   if (path === 'status') return false;
   return code === 'NO_MATCHING_PROVIDER' || code === 'SERVER_INSECURE' || code.endsWith('_NOT_ALLOWED');
+}
+
+/** The value of a field; `undefined` if there is none. */
+export function at(value: unknown, ...keys: readonly (string | number)[]): unknown {
+  let found: unknown = value;
+  for (const key of keys) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = Reflect.get(found, key);
+  }
+  return found;
+}
+
+export function textAt(value: unknown, ...keys: readonly (string | number)[]): string | undefined {
+  const found = at(value, ...keys);
+  return typeof found === 'string' ? found : undefined;
+}
+
+export function listAt(value: unknown, ...keys: readonly (string | number)[]): readonly unknown[] {
+  const found = at(value, ...keys);
+  return Array.isArray(found) ? found : [];
+}
+
+/** The parts of a path such as `a.b[0]["c.d"].e`. */
+export function keysOf(path: string): readonly (string | number)[] {
+  const parts = path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|[^.[\]]+/g);
+  return [...parts].map(([name, index, quoted]) => {
+    if (index !== undefined) return Number(index);
+    return quoted === undefined ? name : unquoted(quoted);
+  });
+}
+
+/** Messages escape what could write to a terminal, in a way that JSON does not always know. */
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
 }

@@ -2,7 +2,7 @@
  * Every error that this package throws or rejects with. Messages name what to fix and contain no secret. A dependency's error is
  * translated where it is caught, and never chained if it could contain one.
  */
-export { ApiError, type ApiFailure, type StatusCause } from './api-error.ts';
+
 export { ConfigurationError, ImageError, type Problem, ProfileError } from './configuration-error.ts';
 export type {
   ApiErrorCode,
@@ -18,6 +18,15 @@ export type {
   RequestErrorCode,
 } from './credentials-error.ts';
 export { CredentialsError } from './credentials-error.ts';
-export { FleetError, type FleetFailure } from './fleet-error.ts';
-export { ExecInfoError, PluginError, type PluginFailure } from './plugin-error.ts';
-export { ConnectionError, RequestError } from './request-error.ts';
+export {
+  ApiError,
+  type ApiFailure,
+  ConnectionError,
+  ExecInfoError,
+  FleetError,
+  type FleetFailure,
+  PluginError,
+  type PluginFailure,
+  RequestError,
+  type StatusCause,
+} from './runtime-errors.ts';

@@ -2,7 +2,7 @@
 import { isAbsolute, normalize } from 'node:path';
 import type { PluginPolicy } from '../access/plugin-policy.ts';
 import type { PluginError } from '../errors/index.ts';
-import { redact } from '../redaction/redact.ts';
+import { redact } from '../redaction/known-secrets.ts';
 import { errnoOf } from '../util/errno.ts';
 import { type ExecutableProblem, findExecutable, pluginFileProblem } from './executable.ts';
 import { openPinnedFile } from './pinned-file.ts';

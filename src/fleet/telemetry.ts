@@ -1,6 +1,6 @@
 /** Reports what happens in a fleet to metrics and, if it is an event, on `diagnostics_channel`. Nothing of it is secret. */
 import { channel } from 'node:diagnostics_channel';
-import { emitTo } from '../observability/diagnostics.ts';
+import { emitTo } from '../observability/telemetry.ts';
 import type { RestartReason } from './reflect/restart.ts';
 
 /** Where a cluster is on its way into use. */

@@ -1,6 +1,6 @@
 /** Names of images and registries, and the patterns that they match. Pure. */
 
-import { createGlob } from '../access/glob.ts';
+import { createGlob } from '../access/url-pattern.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ImageError } from '../errors/index.ts';
 import { isString } from '../util/guards.ts';

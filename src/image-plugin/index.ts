@@ -6,4 +6,4 @@
 export { matchImage } from '../image-credentials/image-name.ts';
 export type { ImageRequest } from '../image-credentials/protocol.ts';
 export type { ImagePluginAnswer } from './protocol.ts';
-export { runImageCredentialPlugin } from './run-image-credential-plugin.ts';
+export { runImageCredentialPlugin } from './protocol.ts';

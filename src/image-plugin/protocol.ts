@@ -1,4 +1,6 @@
-/** What an image credential plugin is asked on stdin, and what it answers. Refuses what a kubelet would refuse. Pure. */
+/** The protocol of image credential plugins, from the plugin's side: the request comes in on stdin, the answer goes to stdout. */
+
+import { text as readText } from 'node:stream/consumers';
 import { z } from 'zod';
 import { formatDuration } from '../access/duration.ts';
 import { nearest } from '../access/nearest.ts';
@@ -8,10 +10,12 @@ import { keyProblem } from '../image-credentials/keyring.ts';
 import {
   type CacheKeyType,
   cacheKeyTypes,
+  type ImageRequest,
   type Login,
   type ProviderVersion,
   providerVersions,
 } from '../image-credentials/protocol.ts';
+import { answerWith, hide } from '../plugin/plugin-process.ts';
 
 const requestSchema = z.looseObject({
   kind: z.literal('CredentialProviderRequest', { error: 'must be CredentialProviderRequest' }),
@@ -22,7 +26,7 @@ const requestSchema = z.looseObject({
 });
 
 /** @internal @throws {ExecInfoError} if stdin has no request */
-export function readRequest(data: string): z.output<typeof requestSchema> {
+function readRequest(data: string): z.output<typeof requestSchema> {
   let content: unknown;
   try {
     content = JSON.parse(data);
@@ -102,4 +106,25 @@ function problemOf(issue: z.core.$ZodIssue | undefined): string {
   const known = where.length > 0 ? ['username', 'password'] : fields;
   const meant = nearest(key, known);
   return `${at}${key} is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`;
+}
+
+/**
+ * Runs an image credential plugin (KEP-2133): reads the request from stdin, calls `getAnswer`, and answers on stdout in the
+ * requested version. A failure is printed to stderr in one line, without anything that looks like a credential, and the process exits
+ * with the error's own `exitCode` (1 to 255), else with 1. An answer that a kubelet would refuse is a failure. The process exits when
+ * everything is written: code after the call does not run.
+ *
+ * @example
+ * await runImageCredentialPlugin(async ({ image }) => ({ auth: { 'registry.example.dev': await login(image) } }));
+ */
+export async function runImageCredentialPlugin(
+  getAnswer: (request: ImageRequest) => Promise<ImagePluginAnswer> | ImagePluginAnswer,
+): Promise<never> {
+  return answerWith(async () => {
+    const { apiVersion, image, serviceAccountToken, serviceAccountAnnotations } = readRequest(
+      await readText(process.stdin),
+    );
+    if (serviceAccountToken) hide(serviceAccountToken);
+    return encodeAnswer(apiVersion, await getAnswer({ image, serviceAccountToken, serviceAccountAnnotations }));
+  });
 }

@@ -5,7 +5,7 @@
  */
 
 import { types } from 'node:util';
-import { redact } from '../redaction/redact.ts';
+import { redact } from '../redaction/known-secrets.ts';
 import { codeFieldOf } from '../util/errno.ts';
 
 /** Reports a failed callback; `fields` has the error's code. */

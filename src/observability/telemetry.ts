@@ -2,15 +2,16 @@
  * Internal events, reported to one observer (metrics), and on `diagnostics_channel` for spans and logs. No event contains a secret. A
  * cluster is identified by the origin of its server, a refused profile by its name.
  */
-import { channel } from 'node:diagnostics_channel';
+import { type Channel, channel } from 'node:diagnostics_channel';
 import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from '../errors/index.ts';
-import { emitTo } from './diagnostics.ts';
+import { callSafely } from './callbacks.ts';
+import { warnOnStderr } from './logger.ts';
 
 /** Why a plugin runs: there is no credential yet, it has expired or is about to, or a server refused it. */
 export type RunReason = 'first' | 'expired' | 'ahead' | 'rejected';
 
 /** How a run ended. */
-export type RunState = 'ok' | 'exec_error' | 'not_found' | 'timeout' | 'invalid_response' | 'not_allowed';
+type RunState = 'ok' | 'exec_error' | 'not_found' | 'timeout' | 'invalid_response' | 'not_allowed';
 
 export interface RunStart {
   /** Joins a start and its end. */
@@ -32,7 +33,7 @@ export interface RunEnd extends RunStart {
 }
 
 /** A new credential is in use. Times are milliseconds since 1970. */
-export interface CredentialTaken {
+interface CredentialTaken {
   readonly provider: string;
   readonly hasToken: boolean;
   readonly hasCertificate: boolean;
@@ -43,7 +44,7 @@ export interface CredentialTaken {
 }
 
 /** A server refused the credential. */
-export interface Rejected {
+interface Rejected {
   readonly provider: string;
   readonly origin: string;
   readonly statusCode: number;
@@ -52,7 +53,7 @@ export interface Rejected {
 }
 
 /** A profile broke a rule of the operator or a limit, or a request was refused. */
-export interface AccessRefused {
+interface AccessRefused {
   readonly provider: string;
   /** `namespace/name`, safe to print; for a kubeconfig its context. */
   readonly profile: string;
@@ -85,7 +86,7 @@ export interface RequestStart {
 }
 
 /** A request has ended, whether or not its response was read. */
-export interface RequestEnd extends RequestStart {
+interface RequestEnd extends RequestStart {
   /** Absent if there was no response. */
   readonly statusCode?: number;
   /** The code of the error that ended it. */
@@ -153,4 +154,15 @@ export function stateOf(code: PluginErrorCode): RunState {
     default:
       return code.startsWith('ANSWER_') ? 'invalid_response' : 'exec_error';
   }
+}
+
+/** An observer that throws or rejects is ignored. If a subscriber throws, Node raises an uncaught exception, as on every channel. */
+export function emitTo<Event extends object>(
+  channel: Channel,
+  name: string,
+  observe: ((event: Event) => void) | undefined,
+  event: Event,
+): void {
+  if (observe) callSafely(`an observer of ${name}`, () => observe(event), warnOnStderr);
+  if (channel.hasSubscribers) channel.publish(event);
 }

@@ -1,5 +1,5 @@
 /** How a plugin of any protocol ends: with an answer on stdout, or with a line on stderr and an exit code. */
-import { redact } from '../redaction/redact.ts';
+import { redact } from '../redaction/known-secrets.ts';
 
 /**
  * Prints the result of `work` as JSON on stdout, and exits, whatever still keeps the process open: a client waits for the exit. If

@@ -2,7 +2,7 @@
  * What a profile gives a plugin in its extension `client.authentication.k8s.io/exec`, and the limits on it: a plugin has more rights than
  * the authors of profiles.
  */
-import { createGlob } from '../access/glob.ts';
+import { createGlob } from '../access/url-pattern.ts';
 import { isSubdomain } from '../util/kubernetes-names.ts';
 
 /** The extension; without it there is nothing to read. */

@@ -1,7 +1,9 @@
-/** Tables as kubectl prints them. Apart from other output, since string-width takes longer to load than the start of most verbs. */
+/** What the program prints: tables, lines side by side, and output that a closed pipe ends. */
 import stringWidth from 'string-width';
+import { Document, visit } from 'yaml';
 import { printable } from '../diagnose/index.ts';
 import type { Style, Terminal } from './terminal.ts';
+import type { Call } from './verb.ts';
 
 export interface Column<Row> {
   readonly title: string;
@@ -12,7 +14,7 @@ export interface Column<Row> {
   readonly style?: (row: Row) => Style | undefined;
 }
 
-export interface TableOptions {
+interface TableOptions {
   readonly headers: boolean;
   readonly wide: boolean;
   /** Of the table above it, which it continues. */
@@ -48,4 +50,71 @@ export function formatTable<Row>(
     return `${parts.join('')}\n`;
   });
   return { text: text.join(''), widths };
+}
+
+/** JSON or YAML, if `-o` asks for it, else nothing. */
+export async function printData({ options, terminal }: Call, data: () => object): Promise<boolean> {
+  const format = options.text('output');
+  if (format === 'json') await terminal.write(`${jsonText(data(), 2)}\n`);
+  else if (format === 'yaml') await terminal.write(yamlText(data()));
+  else return false;
+  return true;
+}
+
+/** Characters that a terminal acts on and that JSON and YAML do not escape: C1 controls, directions of writing, line ends. */
+const active = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** JSON with such characters as `\u202e`: the same data, and nothing that a terminal acts on. */
+export function jsonText(data: object, indent?: number): string {
+  // Both halves of a character of more than 16 bits.
+  return JSON.stringify(data, null, indent).replace(active, (character) => character.split('').map(escaped).join(''));
+}
+
+/** YAML with such characters between double quotes, since no other form has escapes. Not every parser joins halves of characters. */
+function yamlText(data: object): string {
+  const document = new Document(data, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === 'string' && node.value.search(active) >= 0) node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return document.toString({ lineWidth: 0 }).replace(active, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    return character.length > 1 ? `\\U${code.padStart(8, '0')}` : escaped(character);
+  });
+}
+
+/** A character of 16 bits. */
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/**
+ * Calls `work` for each item, up to a limit at once, and yields the results in the order of the items as they come. After the signal
+ * has aborted, no new work starts, and running work is awaited.
+ */
+export async function* sideBySide<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  signal: AbortSignal,
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R, void> {
+  const results = new Map<number, Promise<R>>();
+  let next = 0;
+  const begin = () => {
+    if (signal.aborted || next >= items.length) return;
+    const index = next++;
+    const item = items[index] as T; // `index` is below the length
+    const result = work(item);
+    results.set(index, result);
+    result.then(begin, begin);
+  };
+  for (let count = 0; count < atOnce; count++) begin();
+  for (let index = 0; index < items.length; index++) {
+    const result = results.get(index);
+    // All before it have ended, so it has begun, or the signal has aborted.
+    if (!result) return;
+    results.delete(index);
+    yield await result;
+  }
 }

@@ -10,9 +10,8 @@
  * 4. Test it as a process, with `runProgram` of test/fixtures/program.ts; write its chapter in docs/command-line.md.
  */
 import { check, exec, get, resolve, shards } from './definitions/clusters.ts';
-import { credential, kubeconfig } from './definitions/kubeconfigs.ts';
+import { credential, kubeconfig, publish } from './definitions/kubeconfigs.ts';
 import { completion, explain, lint, runPlugin, version } from './definitions/others.ts';
-import { publish } from './definitions/publish.ts';
 import type { Verb } from './verb.ts';
 
 /** In the order of the help. */

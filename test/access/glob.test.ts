@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createGlob } from '../../src/access/glob.ts';
+import { createGlob } from '../../src/access/url-pattern.ts';
 import { fc } from '../fixtures/property.ts';
 
 describe('a pattern with stars', () => {

@@ -3,10 +3,10 @@ import { describe, test } from 'node:test';
 import {
   hideSecrets,
   possibleSecrets,
+  redact,
   secretsOfArguments,
   secretsOfEnvironment,
 } from '../../src/redaction/known-secrets.ts';
-import { redact } from '../../src/redaction/redact.ts';
 
 const opaque = 'Qx7mP2vK9sT4wZ8bR1nL6cY3';
 

@@ -7,7 +7,7 @@ import { decodeExecCredential } from '../../src/exec/exec-credential.ts';
 import { StaticCredentialSource } from '../../src/exec/static-credential-source.ts';
 import { CredentialProviders, RestConfig } from '../../src/index.ts';
 import { loadExecCredential } from '../../src/plugin/index.ts';
-import { redact } from '../../src/redaction/redact.ts';
+import { redact } from '../../src/redaction/known-secrets.ts';
 import { parseProxy } from '../../src/rest/transport/proxy.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startFleet } from '../fixtures/fleet.ts';

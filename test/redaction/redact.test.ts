@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { redact } from '../../src/redaction/redact.ts';
+import { redact } from '../../src/redaction/known-secrets.ts';
 import { growth } from '../fixtures/cpu-time.ts';
 
 const opaque = 'Qx7mP2vK9sT4wZ8bR1nL6cY3';

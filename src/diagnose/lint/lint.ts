@@ -8,11 +8,10 @@ import type { ConfiguredProvider } from '../../access/provider.ts';
 import { type Place, readManifests, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError } from '../../errors/index.ts';
 import { parseImageConfig } from '../../image-credentials/config.ts';
-import { at, listAt, textAt } from '../fields.ts';
 import { isWorkload } from '../pod-args.ts';
-import { lintClusterProfile } from './cluster-profile.ts';
+import { at, listAt, textAt } from '../profile.ts';
+import { type LintedProviders, lintClusterProfile, lintProviders } from './cluster-profile.ts';
 import { type Finding, inOrder, toFindings } from './finding.ts';
-import { type LintedProviders, lintProviders } from './providers.ts';
 import { type FindProviders, lintWorkload, type Manifest } from './workload.ts';
 
 export interface GivenFile {

@@ -5,10 +5,10 @@ import { hardeningProblems } from '../../access/provider-schema.ts';
 import type { Place, YamlText } from '../../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../../errors/index.ts';
 import { parseOptions } from '../../options/options.ts';
-import { at, listAt, textAt } from '../fields.ts';
 import { type Container, mountedAt, mountOf, podSpecs, readContainer, textsOf, volumesOf } from '../pod-args.ts';
+import { at, listAt, textAt } from '../profile.ts';
+import { adviceOf, type KnownProvider } from './cluster-profile.ts';
 import { type Finding, toFindings } from './finding.ts';
-import { adviceOf, type KnownProvider } from './providers.ts';
 
 /** A manifest of Kubernetes. `placeOf` takes the keys of its fields. */
 export interface Manifest extends Pick<YamlText, 'content' | 'placeOf' | 'blockIndentOf'> {

@@ -1,7 +1,7 @@
 /** Tokens for EKS clusters: a presigned request to STS, which the cluster's webhook sends to learn who signed it. */
 import { parseArgs } from 'node:util';
 import aws4 from 'aws4';
-import { createGlob } from '../../access/glob.ts';
+import { createGlob } from '../../access/url-pattern.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { textField } from '../profile-input.ts';

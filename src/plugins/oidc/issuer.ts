@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject, type webcrypto } from 'node:crypto';
 import tls from 'node:tls';
 import * as oidc from 'openid-client';
-import { createGlob } from '../../access/glob.ts';
+import { createGlob } from '../../access/url-pattern.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { codeFieldOf } from '../../util/errno.ts';

@@ -15,10 +15,9 @@ import { exitCodeOf, formatCauses, formatReport, formatSummary, formatWide, Prog
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
 import { durationOf, numberOf } from '../input.ts';
-import { printData } from '../print.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
-import { sideBySide } from '../side-by-side.ts';
+import { printData, sideBySide } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 const defaultTimeout = '60s';

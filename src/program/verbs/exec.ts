@@ -19,7 +19,7 @@ import { PrivateFolder } from '../plugin-hub.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { runCommand } from '../run-command.ts';
-import { sideBySide } from '../side-by-side.ts';
+import { sideBySide } from '../table.ts';
 import type { Style } from '../terminal.ts';
 import type { Call } from '../verb.ts';
 

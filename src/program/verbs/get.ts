@@ -10,10 +10,9 @@ import {
   withoutProfile,
 } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
-import { jsonText, printData } from '../print.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
-import { type Column, formatTable } from '../table.ts';
+import { type Column, formatTable, jsonText, printData } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 /** What is shown of one ClusterProfile; `-o json` has the same names. */

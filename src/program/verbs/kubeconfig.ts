@@ -25,9 +25,9 @@ import {
 } from '../kubeconfig/entries.ts';
 import { type Merged, type MergeOptions, MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
-import { jsonText } from '../print.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
+import { jsonText } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {

@@ -3,8 +3,8 @@
 import { type Finding, lineOfFinding, lint, type Severity, severities } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { readSource } from '../input.ts';
-import { jsonText } from '../print.ts';
 import { providersOf } from '../providers.ts';
+import { jsonText } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {

@@ -5,10 +5,9 @@ import { apiOf, isLabel, parseDuration, printable, printableLines } from '../../
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
 import { durationOf } from '../input.ts';
-import { printData } from '../print.ts';
 import { Publisher, type Result, type RoundResult, type Settings } from '../publish/round.ts';
 import type { ServiceAccount } from '../publish/service-account.ts';
-import { formatTable } from '../table.ts';
+import { formatTable, printData } from '../table.ts';
 import { type Call, Options } from '../verb.ts';
 
 const defaultManager = 'clusterprofile-publish';

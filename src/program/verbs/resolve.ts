@@ -10,9 +10,9 @@ import {
   secretsOfArguments,
 } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import { printData } from '../print.ts';
 import { profileOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
+import { printData } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Call } from '../verb.ts';
 

@@ -19,7 +19,7 @@ import {
 } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { durationOf, readInput } from '../input.ts';
-import { printData } from '../print.ts';
+import { printData } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {

@@ -3,9 +3,8 @@
 import { anyLeaseSelector, fleetsOf, type ShardRow, shardsOf, textAt } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
-import { printData } from '../print.ts';
 import { clusterProfiles, leases as leaseResource } from '../resources.ts';
-import { type Column, formatTable } from '../table.ts';
+import { type Column, formatTable, printData } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {

@@ -2,7 +2,7 @@
 
 import { version } from '../command-line.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import { printData } from '../print.ts';
+import { printData } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {

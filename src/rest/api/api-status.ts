@@ -1,7 +1,7 @@
 /** The `Status` with which an API server refuses a request. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError, type ClusterOfError, type StatusCause } from '../../errors/index.ts';
-import { redactBeginning } from '../../redaction/redact.ts';
+import { redactBeginning } from '../../redaction/known-secrets.ts';
 
 /** Returns the first characters of a server's text, redacted. */
 export type Shown = (text: string, length: number, options?: { readonly isCut?: boolean }) => string;

@@ -4,7 +4,7 @@ import type { ImpersonationHeaders } from '../../access/impersonation.ts';
 import type { Segments } from '../../access/path-bounds.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
-import { redactBeginning } from '../../redaction/redact.ts';
+import { redactBeginning } from '../../redaction/known-secrets.ts';
 import { pause } from '../../util/abortable.ts';
 import { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection, Destination } from '../transport/connection.ts';

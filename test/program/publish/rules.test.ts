@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { configureProviders, type Provider } from '../../../src/diagnose/index.ts';
-import { type Health, Hysteresis } from '../../../src/program/publish/health.ts';
 import { type Need, planProviders } from '../../../src/program/publish/plan-providers.ts';
+import { type Health, Hysteresis } from '../../../src/program/publish/profiles.ts';
 import { withProviders } from '../../../src/program/publish/provider-file.ts';
 import { stateOfToken } from '../../../src/program/publish/service-account.ts';
 import { profileNamer } from '../../../src/program/publish/source.ts';
