@@ -41,13 +41,16 @@ export type { MetricsRegistry } from './observability/metrics-registry.ts';
 export type { CredentialProvidersOptions } from './options/options.ts';
 export type { GetConfigOptions } from './providers/config-options.ts';
 export { CredentialProviders, type ProviderFileChange } from './providers/credential-providers.ts';
-export type { KindOf, ObjectOf, TypeOf, UntypedObject } from './rest/api/kinds.ts';
 export type {
+  KindOf,
   KubernetesObject,
   MergePatch,
   ObjectMeta,
+  ObjectOf,
   OwnerReference,
   Time,
+  TypeOf,
+  UntypedObject,
   Wire,
   WireInput,
 } from './rest/api/kubernetes-object.ts';

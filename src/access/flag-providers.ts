@@ -1,9 +1,9 @@
 /** Turns flags into providers, by way of drafts in the shape of the provider file. Pure; reports every problem. */
 import { parseDocument } from 'yaml';
 import type { Problem } from '../errors/index.ts';
-import { nearest } from './nearest.ts';
 import type { ConfiguredProvider } from './provider.ts';
 import { parseProviders, providerFieldPaths } from './provider-schema.ts';
+import { nearest } from './schema-problems.ts';
 
 /** A provider that is being built from flags, in the shape of the provider file. */
 interface Draft {

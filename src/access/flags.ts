@@ -1,9 +1,9 @@
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { longestMs, parseDuration } from './duration.ts';
 import { finish, readOptions, readPolicies, readProviders } from './flag-providers.ts';
-import { nearest } from './nearest.ts';
 import { type PluginPolicy, pluginPolicySchema, policyTypes } from './plugin-policy.ts';
 import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
+import { nearest } from './schema-problems.ts';
 
 /**
  * This package's flags, in the form that `parseArgs` of `node:util` takes as `options`.

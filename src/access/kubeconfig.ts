@@ -20,9 +20,8 @@ import {
   type StaticUser,
   userSchema,
 } from './kubeconfig-user.ts';
-import { nearest } from './nearest.ts';
 import type { ConfigAccess, ResolvedExec } from './resolve.ts';
-import { schemaProblems } from './schema-problems.ts';
+import { nearest, schemaProblems } from './schema-problems.ts';
 import { copyJson, type Json } from './yaml-text.ts';
 
 /** The access that one context of a kubeconfig describes. */

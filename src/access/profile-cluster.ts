@@ -4,8 +4,8 @@ import { isObject } from '../util/guards.ts';
 import { isLoopback } from '../util/hosts.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import type { AccessProvider, ClusterProfile, ParsedCluster, Refuse } from './cluster-profile.ts';
-import { nearest } from './nearest.ts';
 import type { ConfiguredProvider } from './provider.ts';
+import { nearest } from './schema-problems.ts';
 import { createGlob, isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
 /** The cluster of a ClusterProfile, as the provider allows it. `at` is its path in the profile. */

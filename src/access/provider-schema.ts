@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { apiVersions } from './api-versions.ts';
-import { nearest } from './nearest.ts';
 import {
   type ConfiguredProvider,
   cliArgsPolicies,
@@ -12,7 +11,7 @@ import {
   lastOfEachName,
   type Provider,
 } from './provider.ts';
-import { type SchemaProblem, schemaProblems } from './schema-problems.ts';
+import { nearest, type SchemaProblem, schemaProblems } from './schema-problems.ts';
 import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
 import { readYaml } from './yaml-text.ts';
 

@@ -18,7 +18,6 @@ export {
   mergeKubeconfigs,
 } from '../access/kubeconfig-files.ts';
 export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
-export { nearest } from '../access/nearest.ts';
 export {
   type ConfiguredProvider,
   type EnvVar,
@@ -35,7 +34,7 @@ export {
   type ResolvedExec,
   resolve,
 } from '../access/resolve.ts';
-export { fieldPath } from '../access/schema-problems.ts';
+export { fieldPath, nearest } from '../access/schema-problems.ts';
 export { createGlob } from '../access/url-pattern.ts';
 export { copyJson, type Json, kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 export {
@@ -54,11 +53,11 @@ export { type ExecCluster, toExecCluster } from '../exec/exec-credential.ts';
 export { findExecutable } from '../exec/executable.ts';
 export type { PluginCall } from '../exec/plugin-call.ts';
 export { killAtExit } from '../exec/process.ts';
-export { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
+export { clusterProfileKind, type FleetProfile } from '../fleet/membership/identity.ts';
 export { anyLeaseSelector } from '../fleet/sharding/names.ts';
 export type { Events } from '../observability/telemetry.ts';
 export type { ExecCredential } from '../plugin/exec-info.ts';
-export { loadExecCredentialFromEnv } from '../plugin/load-exec-credential.ts';
+export { loadExecCredentialFromEnv } from '../plugin/exec-info.ts';
 export {
   checkHardened,
   joinProviders,
@@ -75,8 +74,8 @@ export { backoffMs } from '../util/backoff.ts';
 export { codeFieldOf, errnoOf } from '../util/errno.ts';
 export { homeKubeconfig, makeFolder } from '../util/folders.ts';
 export { isObject } from '../util/guards.ts';
+export { isLabel } from '../util/hosts.ts';
 export { claimsOfJwt, timeOfClaim } from '../util/jwt.ts';
-export { isLabel } from '../util/kubernetes-names.ts';
 export { printable, printableLines } from '../util/printable.ts';
 
 // This module's own.

@@ -1,5 +1,5 @@
 /** What the identity of the plugin may do on the cluster: `--can-i`, and whether it may do anything at all. */
-import { nearest } from '../access/nearest.ts';
+import { nearest } from '../access/schema-problems.ts';
 import { redact } from '../redaction/known-secrets.ts';
 import { printable } from '../util/printable.ts';
 import type { Answer, ApiClient } from './api-client.ts';

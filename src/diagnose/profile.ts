@@ -2,7 +2,7 @@
 import type { ConfiguredProvider } from '../access/provider.ts';
 import { type ResolvedAccess, resolve } from '../access/resolve.ts';
 import { ProfileError } from '../errors/index.ts';
-import type { FleetProfile } from '../fleet/profile.ts';
+import type { FleetProfile } from '../fleet/membership/identity.ts';
 
 /** A ClusterProfile from the hub or a file. It is an object, and nothing else is checked. */
 export type Profile = Partial<FleetProfile>;

@@ -2,7 +2,7 @@
  * A credential, and what it takes to be one. Plugins are checked with it too: it loads neither zod nor yaml, which are most of
  * a plugin's start.
  */
-import { headerValue } from '../access/header-value.ts';
+import { headerValue } from '../access/impersonation.ts';
 import type { PluginErrorCode } from '../errors/index.ts';
 
 /** The longest answer that is read, in bytes. */

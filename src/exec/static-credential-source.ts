@@ -3,7 +3,7 @@
  * Files are read again every minute, as client-go does, and after a 401.
  */
 import { readFile } from 'node:fs/promises';
-import { headerValue } from '../access/header-value.ts';
+import { headerValue } from '../access/impersonation.ts';
 import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { Cooldown } from '../util/backoff.ts';

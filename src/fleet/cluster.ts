@@ -1,7 +1,6 @@
 /** An engaged cluster. */
 import { inspect } from 'node:util';
-import type { KindOf, TypeOf } from '../rest/api/kinds.ts';
-import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
+import type { KindOf, KubernetesObject, TypeOf } from '../rest/api/kubernetes-object.ts';
 import type { ResourceClient } from '../rest/api/resource-client.ts';
 import type { ResourceOptions } from '../rest/api/resource-options.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
@@ -9,8 +8,8 @@ import { Events } from './events.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import type { InformerOptions } from './informer/options.ts';
+import type { FleetProfile } from './membership/identity.ts';
 import type { Fence } from './membership/ownership.ts';
-import type { FleetProfile } from './profile.ts';
 import type { ReflectorContext, ReflectorRestart } from './reflect/reflector.ts';
 import type { ClusterState } from './telemetry.ts';
 

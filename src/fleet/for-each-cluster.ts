@@ -9,8 +9,8 @@ import type { RestConfig } from '../rest/rest-config.ts';
 import { abortable } from '../util/abortable.ts';
 import { isFunction } from '../util/guards.ts';
 import type { Clock } from './clock.ts';
+import type { FleetProfile } from './membership/identity.ts';
 import { clock, fleetShape, profilesShape } from './option-schemas.ts';
-import type { FleetProfile } from './profile.ts';
 import { type ListProfilesOptions, listProfiles } from './profiles.ts';
 
 /** Options of `forEachCluster`: which clusters, as of `listProfiles`, and how many at once. */

@@ -7,9 +7,17 @@ import '../util/node-version.ts';
 
 export type { ClusterProfile, Condition } from '../access/cluster-profile.ts';
 export { ApiError, FleetError } from '../errors/index.ts';
-
-export type { KindOf, ObjectOf, TypeOf, UntypedObject } from '../rest/api/kinds.ts';
-export type { KubernetesObject, ObjectMeta, OwnerReference, Time, Wire } from '../rest/api/kubernetes-object.ts';
+export type {
+  KindOf,
+  KubernetesObject,
+  ObjectMeta,
+  ObjectOf,
+  OwnerReference,
+  Time,
+  TypeOf,
+  UntypedObject,
+  Wire,
+} from '../rest/api/kubernetes-object.ts';
 export { Cluster, type ClusterListing } from './cluster.ts';
 export type {
   ControllerHandle,

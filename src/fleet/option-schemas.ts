@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { kindShape, nameOf, namespace, sharedOptions } from '../options/option-schemas.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import { isFunction } from '../util/guards.ts';
-import { isSubdomain } from '../util/kubernetes-names.ts';
+import { isSubdomain } from '../util/hosts.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';
 

@@ -6,10 +6,10 @@ import { CredentialProviders } from '../providers/credential-providers.ts';
 import { Preview } from '../rest/request/previewed-writes.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
+import type { FleetProfile } from './membership/identity.ts';
 import { clusterOf } from './membership/identity.ts';
 import type { FleetMetrics } from './metrics.ts';
 import { fleetShape, functionOf, profilesShape } from './option-schemas.ts';
-import type { FleetProfile } from './profile.ts';
 import { type FleetShardingOptions, shardingSchema } from './sharding/options.ts';
 
 /** Options of `new Fleet`; each is validated at construction. */

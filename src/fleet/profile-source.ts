@@ -8,7 +8,7 @@ import { type Clock, Wait } from './clock.ts';
 import { guard } from './guard.ts';
 import { Informer } from './informer/informer.ts';
 import type { InformerOptions } from './informer/options.ts';
-import { clusterProfileKind, type FleetProfile } from './profile.ts';
+import { clusterProfileKind, type FleetProfile } from './membership/identity.ts';
 import { reflectorContext } from './reflect/reflector.ts';
 import type { Restart } from './reflect/restart.ts';
 import { inTurn } from './reflect/turns.ts';

@@ -7,8 +7,8 @@ import { keyOf } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
 import { Wait } from './clock.ts';
+import { clusterProfileKind, type FleetProfile } from './membership/identity.ts';
 import { clock, isRestConfig, profilesShape, restConfigWords } from './option-schemas.ts';
-import { clusterProfileKind, type FleetProfile } from './profile.ts';
 import { ProfileSource } from './profile-source.ts';
 
 /** Options of `listProfiles`. */

@@ -9,8 +9,8 @@ import type { EnvVar } from '../access/provider.ts';
 import { fieldPath, schemaProblems } from '../access/schema-problems.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
-import { isSubdomain } from '../util/kubernetes-names.ts';
-import { parseImageUrl } from './image-name.ts';
+import { isSubdomain } from '../util/hosts.ts';
+import { parseImageUrl } from './keyring.ts';
 import { type ProviderVersion, providerVersions } from './protocol.ts';
 
 /** KEP-4412: the plugin gets a service account's token. */

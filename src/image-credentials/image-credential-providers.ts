@@ -11,9 +11,8 @@ import { isFunction, isObject, isText } from '../util/guards.ts';
 import type { ImageProvider } from './config.ts';
 import { readConfig } from './config-files.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
-import { parseImageUrl, registryPath, repositoryOf } from './image-name.ts';
 import type { ImageCredentialMetrics } from './image-plugin.ts';
-import { combine, type ImageCredential, Keyring } from './keyring.ts';
+import { combine, type ImageCredential, Keyring, parseImageUrl, registryPath, repositoryOf } from './keyring.ts';
 import { ProviderSource } from './provider-source.ts';
 import {
   type MintToken,

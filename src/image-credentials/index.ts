@@ -26,8 +26,8 @@ export {
   imageFlagOptions,
   type SkippedProvider,
 } from './image-credential-providers.ts';
-export { matchImage } from './image-name.ts';
 export { ImageCredentialMetrics } from './image-plugin.ts';
 export type { ImageCredential } from './keyring.ts';
+export { matchImage } from './keyring.ts';
 export type { MintedToken, MintToken, ServiceAccount, TokenRequest } from './service-account-tokens.ts';
 export { mintTokenFrom } from './service-account-tokens.ts';

@@ -1,6 +1,11 @@
-/** Puts the answers of several providers together, as the kubelet does it. Pure. */
+/**
+ * Which credentials an image gets: the patterns that match its name, and the order of several answers, as the kubelet has them. Pure.
+ */
 
-import { type ImageUrl, isDockerHub, matcherOf, parseImageUrl } from './image-name.ts';
+import { createGlob } from '../access/url-pattern.ts';
+import { checkArgument } from '../errors/check-argument.ts';
+import { ImageError } from '../errors/index.ts';
+import { isString } from '../util/guards.ts';
 import type { ImageResponse } from './protocol.ts';
 
 /** A user name and password for an image. Prints without the password. */
@@ -104,4 +109,125 @@ function readKey(key: string): { readonly pattern: string; readonly url: ImageUr
   const pattern = `${host}${repository === '/' ? '' : repository}`;
   const url = parseImageUrl(pattern);
   return 'problem' in url ? url : { pattern, url };
+}
+
+/** One part of a repository's path. */
+const pathPart = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
+const hostPart = /^(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])$/;
+
+/**
+ * The repository of an image's name: with its registry, without tag and digest. Plugins and patterns see nothing else.
+ * `nginx:1` is `docker.io/library/nginx`. Throws an `ImageError`.
+ */
+export function repositoryOf(image: string): string {
+  const fail = (message: string): never => {
+    throw new ImageError(image, message);
+  };
+  if (typeof image !== 'string') return fail('is not the name of an image');
+  const [beforeDigest = '', digest, ...more] = image.split('@');
+  if (more.length > 0 || (digest !== undefined && !isDigest(digest))) fail('has an invalid digest');
+  const slash = beforeDigest.lastIndexOf('/');
+  const colon = beforeDigest.indexOf(':', slash + 1);
+  const tag = colon < 0 ? undefined : beforeDigest.slice(colon + 1);
+  if (tag !== undefined && !/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/.test(tag)) fail('has an invalid tag');
+  const name = colon < 0 ? beforeDigest : beforeDigest.slice(0, colon);
+  if (/^[a-f0-9]{64}$/.test(name)) fail('is the identifier of an image, not its name');
+  const [first = '', ...rest] = name.split('/');
+  const hasRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
+  const registry = hasRegistry && !isDockerHub(first) ? first : 'docker.io';
+  const path = hasRegistry ? rest : [first, ...rest];
+  if (!isRegistry(registry)) fail('has a registry that is not a host with an optional port');
+  if (path.join('/') !== path.join('/').toLowerCase()) fail('has capital letters in its repository');
+  if (!path.every((part) => pathPart.test(part))) fail('is not the name of an image');
+  const whole = registry === 'docker.io' && path.length === 1 ? ['library', ...path] : path;
+  // The path alone, as the kubelet counts.
+  if (whole.join('/').length > 255) fail('has a repository of more than 255 characters');
+  return `${registry}/${whole.join('/')}`;
+}
+
+function isDigest(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/.test(text);
+}
+
+function isRegistry(text: string): boolean {
+  const [, host = '', port] = /^(\[[0-9a-fA-F:]+\]|[^:[\]]*)(?::(\d+))?$/.exec(text) ?? [];
+  return (
+    (port === undefined || port !== '') &&
+    (host.startsWith('[') || (host !== '' && host.split('.').every((part) => hostPart.test(part))))
+  );
+}
+
+/**
+ * A registry, or the beginning of its repositories' names: `registry.io:5000/team`. Docker Hub is always `docker.io`, by whichever
+ * of its names it was given. Throws an `ImageError`.
+ */
+export function registryPath(registry: string): string {
+  const fail = (message: string): never => {
+    throw new ImageError(registry, `${message}: write registry.example.dev, with :port and /path where there are any`);
+  };
+  if (typeof registry !== 'string' || registry === '') return fail('is not the name of a registry');
+  if (registry.includes('://')) fail('has a scheme, which the name of a registry has not');
+  const [host = '', ...path] = registry.replace(/\/$/, '').split('/');
+  if (!isRegistry(host)) fail('is not a host with an optional port');
+  if (!path.every((part) => pathPart.test(part))) fail('has a path that no repository has');
+  return [isDockerHub(host) ? 'docker.io' : host, ...path].join('/');
+}
+
+/** Whether an image or a registry is of Docker Hub. The key `index.docker.io` is for these. */
+export function isDockerHub(image: string): boolean {
+  const [registry] = image.split('/', 1);
+  return registry === 'docker.io' || registry === 'index.docker.io';
+}
+
+/**
+ * The host, port and path of an image or a pattern. They are compared as text, as in the kubelet: `URL` would change case, default ports,
+ * dots and addresses, and other images would match.
+ */
+export interface ImageUrl {
+  /** Dot-separated parts of the host. */
+  readonly parts: readonly string[];
+  /** Empty if there is none. */
+  readonly port: string;
+  readonly path: string;
+}
+
+/** Reads `host[:port][/path]`. A query or a fragment is ignored. Returns what is wrong with a text that is something else. */
+export function parseImageUrl(text: string): ImageUrl | { readonly problem: string } {
+  if (!/^[!-$&-~]*$/.test(text)) return { problem: 'has a character that is not allowed in a host or path' };
+  const [, host = '', port = '', path = ''] = /^([^/?#]*?)(?::([^:/?#\]]*))?(\/[^?#]*)?(?:[?#].*)?$/.exec(text) ?? [];
+  if (!/^(?:[\w.*-]*|\[[\dA-Fa-f:]+\])$/.test(host)) return { problem: 'has an invalid host' };
+  if (!/^\d*$/.test(port)) return { problem: 'has a port that is not a number' };
+  return { parts: host.split('.'), port, path };
+}
+
+/**
+ * Whether an image matches a pattern of `matchImages`, as in the kubelet (KEP-2133). The ports are the same. The hosts have the same
+ * number of parts, and a `*` in a part of the pattern stands for any characters. The image's path begins with the pattern's
+ * path, character by character. A pattern or image that is not a URL matches nothing. The time is linear in the length of both.
+ *
+ * @example
+ * matchImage('*.dkr.ecr.*.amazonaws.com', '123.dkr.ecr.us-east-1.amazonaws.com/app'); // true
+ * matchImage('registry.io:8080/path', 'registry.io:8080/path-and-more'); // true
+ */
+export function matchImage(pattern: string, image: string): boolean {
+  checkArgument('matchImage', 'pattern', pattern, isString, 'text');
+  checkArgument('matchImage', 'image', image, isString, 'text');
+  const target = parseImageUrl(image);
+  return !('problem' in target) && createMatcher(pattern)(target);
+}
+
+/** Reads a pattern once, for many images. */
+export function createMatcher(pattern: string): (image: ImageUrl) => boolean {
+  const url = parseImageUrl(pattern);
+  return 'problem' in url ? () => false : matcherOf(url);
+}
+
+/** The matcher of a pattern that has been parsed. */
+function matcherOf({ port, path, parts }: ImageUrl): (image: ImageUrl) => boolean {
+  const globs = parts.map(createGlob);
+  return (image) =>
+    image.port === port &&
+    image.parts.length === globs.length &&
+    image.path.startsWith(path) &&
+    globs.every((glob, index) => glob(image.parts[index] ?? ''));
 }

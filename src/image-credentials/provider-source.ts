@@ -8,9 +8,8 @@ import type { Plugin } from '../exec/plugin-call.ts';
 import { failure, stoppedReason } from '../exec/plugin-outcome.ts';
 import { ImageCache, SingleFlight } from './cache.ts';
 import type { ImageProvider, TokenAttributes } from './config.ts';
-import { createMatcher, type ImageUrl } from './image-name.ts';
 import { type ImagePluginOptions, runImagePlugin } from './image-plugin.ts';
-import { Keyring } from './keyring.ts';
+import { createMatcher, type ImageUrl, Keyring } from './keyring.ts';
 import type { ImageRequest } from './protocol.ts';
 import {
   chosenAnnotations,

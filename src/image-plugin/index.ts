@@ -3,7 +3,8 @@
  *
  * @module clusterprofile-credentials/image-plugin
  */
-export { matchImage } from '../image-credentials/image-name.ts';
+
+export { matchImage } from '../image-credentials/keyring.ts';
 export type { ImageRequest } from '../image-credentials/protocol.ts';
 export type { ImagePluginAnswer } from './protocol.ts';
 export { runImageCredentialPlugin } from './protocol.ts';

@@ -3,7 +3,7 @@
 import { text as readText } from 'node:stream/consumers';
 import { z } from 'zod';
 import { formatDuration } from '../access/duration.ts';
-import { nearest } from '../access/nearest.ts';
+import { nearest } from '../access/schema-problems.ts';
 import { ExecInfoError } from '../errors/index.ts';
 import { maxAnswerBytes } from '../exec/credential.ts';
 import { keyProblem } from '../image-credentials/keyring.ts';

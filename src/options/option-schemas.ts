@@ -6,7 +6,7 @@ import { ConfigurationError } from '../errors/index.ts';
 import { defaultMaxConcurrentPlugins } from '../exec/run-limit.ts';
 import { defaultLogger, type Logger, safeLogger } from '../observability/logger.ts';
 import { isFunction, isSignal } from '../util/guards.ts';
-import { isLabel } from '../util/kubernetes-names.ts';
+import { isLabel } from '../util/hosts.ts';
 
 export const milliseconds = (least: number) => {
   const error = `must be milliseconds from ${least} to ${longestMs}`;

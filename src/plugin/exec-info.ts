@@ -1,4 +1,6 @@
+/** What a plugin is asked in `KUBERNETES_EXEC_INFO`, and the answer of a test. */
 import type { KubeConfig } from '@kubernetes/client-node';
+import { parse } from 'yaml';
 import * as z from 'zod/mini'; // a quarter of zod's own time to load, and a plugin is loaded again and again
 import { type ApiVersion, apiVersions } from '../access/api-versions.ts';
 import { ExecInfoError } from '../errors/index.ts';
@@ -121,4 +123,33 @@ async function toKubeConfig({ spec: { cluster } }: ExecCredential): Promise<Kube
     currentContext: name,
   });
   return kubeConfig;
+}
+
+/**
+ * Reads the text of an ExecCredential, JSON or YAML.
+ * @throws {ExecInfoError}
+ */
+export function loadExecCredential(data: string): LoadedExecCredential {
+  return checkExecCredential(parseText(data));
+}
+
+/**
+ * Reads the environment variable `KUBERNETES_EXEC_INFO`.
+ * @throws {ExecInfoError}
+ */
+export function loadExecCredentialFromEnv(): LoadedExecCredential {
+  return loadExecCredential(execInfoText());
+}
+
+function parseText(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    // Clients send JSON; people test plugins with YAML.
+  }
+  try {
+    return parse(data, { logLevel: 'error' });
+  } catch {
+    throw new ExecInfoError('EXEC_INFO_INVALID', 'KUBERNETES_EXEC_INFO is neither JSON nor YAML');
+  }
 }

@@ -9,5 +9,5 @@ export type {
   ExecCredentialCluster,
   LoadedExecCredential,
 } from './exec-info.ts';
-export { loadExecCredential, loadExecCredentialFromEnv } from './load-exec-credential.ts';
+export { loadExecCredential, loadExecCredentialFromEnv } from './exec-info.ts';
 export { type CredentialStatus, runCredentialPlugin } from './run-credential-plugin.ts';

@@ -1,6 +1,6 @@
 import { isDate } from 'node:util/types';
 import type { ApiVersion } from '../access/api-versions.ts';
-import { nearest } from '../access/nearest.ts';
+import { nearest } from '../access/schema-problems.ts';
 import { AnswerFault, type AnswerStatus, readCredential, toRfc3339 } from '../exec/credential.ts';
 import { checkExecCredential, type ExecCredential, execInfoText } from './exec-info.ts';
 import { answerWith, say } from './plugin-process.ts';
@@ -45,7 +45,7 @@ async function readExecInfo(): Promise<ExecCredential> {
     content = JSON.parse(text);
   } catch {
     // Clients send JSON. YAML takes longer to load than all of this.
-    const { loadExecCredential } = await import('./load-exec-credential.ts');
+    const { loadExecCredential } = await import('./exec-info.ts');
     return loadExecCredential(text).credential;
   }
   return checkExecCredential(content).credential;

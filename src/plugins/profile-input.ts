@@ -3,7 +3,7 @@
  * the authors of profiles.
  */
 import { createGlob } from '../access/url-pattern.ts';
-import { isSubdomain } from '../util/kubernetes-names.ts';
+import { isSubdomain } from '../util/hosts.ts';
 
 /** The extension; without it there is nothing to read. */
 export function clusterConfig(spec: { readonly cluster?: { readonly config?: unknown } | null | undefined }): unknown {

@@ -2,8 +2,8 @@
 import { fetch, FormData as OwnFormData, type RequestInit as OwnRequestInit } from 'undici';
 import { CredentialsError, RequestError } from '../errors/index.ts';
 import { isSignal, kindOf } from '../util/guards.ts';
-import { originRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { originRefusal } from './request/paths.ts';
 
 /** For messages: what `config.fetch` takes. */
 const takes = 'fetch takes a URL of this server, a path such as /api/v1/namespaces, or a Request';

@@ -7,8 +7,8 @@ import { Duplex, PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Dispatcher } from 'undici';
 import { bracket } from '../util/hosts.ts';
-import { originRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { originRefusal } from './request/paths.ts';
 import { hopByHop } from './transport/headers.ts';
 import { isWatch } from './watch-dispatcher.ts';
 

@@ -1,14 +1,15 @@
 /** The parts of a RestConfig, what it hands out of them: a kubeconfig for kubectl, a line for logs, and its credential. */
 
 import { inspect } from 'node:util';
-import { headerText } from '../access/header-value.ts';
 import type { ImpersonationHeaders } from '../access/impersonation.ts';
+import { headerText } from '../access/impersonation.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
 import type { Credential } from '../exec/credential.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { Preview } from './request/previewed-writes.ts';
 import type { Destination } from './transport/connection.ts';
+import type { ClusterFacts } from './transport/connection-errors.ts';
 import type { Connections } from './transport/connections.ts';
 
 /** The paths of a credential that needs no plugin, named as in a kubeconfig. */
@@ -90,8 +91,7 @@ const extraPrefix = 'impersonate-extra-';
 /** What `inspect` shows of a config. */
 export function shownInLogs(
   { provider, cluster, exec }: ConfigAccess,
-  { name, profile }: { readonly name: string; readonly profile?: string | undefined },
-  state: string,
+  { cluster: { name, profile }, state }: { readonly cluster: ClusterFacts; readonly state: string },
 ): object {
   return {
     ...(profile === undefined ? { name } : { profile }),

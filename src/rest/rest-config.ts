@@ -14,13 +14,17 @@ import { abortable, systemTimers } from '../util/abortable.ts';
 import { isClass } from '../util/guards.ts';
 import { ApiServer } from './api/api-server.ts';
 import { Discovery } from './api/discovery.ts';
-import type { KindOf, TypeOf } from './api/kinds.ts';
-import type { KubernetesObject } from './api/kubernetes-object.ts';
+import type { KindOf, KubernetesObject, TypeOf } from './api/kubernetes-object.ts';
 import { ResourceClient, type ResourceServer } from './api/resource-client.ts';
 import type { ResourceOptions } from './api/resource-options.ts';
 import { fetchThrough } from './fetch.ts';
-import { type DefaultPlaces, readDefault } from './from-default.ts';
-import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
+import {
+  type DefaultPlaces,
+  type KubeconfigOptions,
+  type KubeconfigSource,
+  readDefault,
+  readKubeconfig,
+} from './from-kubeconfig.ts';
 import { generatedClient } from './generated-client.ts';
 import { createHttpAgent } from './http-agent.ts';
 import { KubeConfigFace } from './kube-config-face.ts';
@@ -180,8 +184,7 @@ export class RestConfig extends KubeConfigFace {
 
   /** For logs: a few lines, without a certificate, a variable or anything of client-node's. */
   [inspect.custom](_depth: number, options: InspectOptions): string {
-    const { log, state } = this.#dispatcher;
-    const shown = shownInLogs(this.access, log.cluster, state);
+    const shown = shownInLogs(this.access, this.#dispatcher);
     return `RestConfig ${inspect(shown, { ...options, breakLength: 80, compact: false })}`;
   }
 
@@ -232,13 +235,8 @@ export class RestConfig extends KubeConfigFace {
 
   /** A generated client (`CoreV1Api` and the like), on a faster HTTP library than client-node's own. */
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
-    checkArgument(
-      'config.makeApiClient',
-      'apiClientType',
-      apiClientType,
-      isClass,
-      'a class of client-node, such as CoreV1Api',
-    );
+    const words = 'a class of client-node, such as CoreV1Api';
+    checkArgument('config.makeApiClient', 'apiClientType', apiClientType, isClass, words);
     const dispatcher = this.#dispatcher;
     const { maxResponseBytes } = this.#parts.connections;
     const library = { dispatcher, maxResponseBytes, log: dispatcher.log };

@@ -6,9 +6,9 @@ import { RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { bracket } from '../util/hosts.ts';
 import { readBeginning } from '../util/read-beginning.ts';
-import { originRefusal, pathRefusal, unboundRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { refusalMessage } from './request/layer.ts';
+import { originRefusal, pathRefusal, unboundRefusal } from './request/paths.ts';
 import type { Connection } from './transport/connection.ts';
 
 type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0];

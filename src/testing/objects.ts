@@ -1,13 +1,13 @@
 /** Changes the objects of a cluster without its API: no admission, no status subresource, no finalizers. */
 
 import type { ApiState } from './api/api-state.ts';
+import { type ResourceType, storageKeyOf } from './api/built-in-types.ts';
 import { isObject, type JsonObject, without } from './api/json.ts';
 import { prepareKind, readKind } from './api/kinds.ts';
 import { withManagers } from './api/managed-fields.ts';
 import { timestamp } from './api/metadata.ts';
 import { type GivenMeta, keyOf, present } from './api/objects.ts';
 import { afterRemoval } from './api/removal.ts';
-import { type ResourceType, storageKeyOf } from './api/resource-type.ts';
 import { afterWrite, isNewGeneration } from './api/write.ts';
 
 /** Identifies an object. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { nearest } from '../../src/access/nearest.ts';
+import { nearest } from '../../src/access/schema-problems.ts';
 
 describe('the name that somebody most likely meant', () => {
   for (const [word, candidates, meant] of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { staysBelow } from '../../src/access/path-bounds.ts';
+import { staysBelow } from '../../src/access/url-pattern.ts';
 import { fc } from '../fixtures/property.ts';
 
 const bounds = [['v1', 'projects', '1']];

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { registryOf } from '../../src/image-credentials/cache.ts';
 import { toAuths } from '../../src/image-credentials/docker-config.ts';
-import { repositoryOf } from '../../src/image-credentials/image-name.ts';
-import { combine, Keyring } from '../../src/image-credentials/keyring.ts';
+import { combine, Keyring, repositoryOf } from '../../src/image-credentials/keyring.ts';
 import { askGo, tally } from './differential.ts';
 
 interface Login {

@@ -1,8 +1,7 @@
 // Compares how answers of several providers are put together with the kubelet's own keyring.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isDockerHub } from '../../src/image-credentials/image-name.ts';
-import { combine, type ImageCredential, Keyring } from '../../src/image-credentials/keyring.ts';
+import { combine, type ImageCredential, isDockerHub, Keyring } from '../../src/image-credentials/keyring.ts';
 import { askGo, tally } from './differential.ts';
 
 interface Case {

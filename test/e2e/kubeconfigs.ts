@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { isMap, isSeq, parseDocument } from 'yaml';
 import { ConfigurationError } from '../../src/errors/index.ts';
 import type { Credential } from '../../src/exec/credential.ts';
-import { readDefault } from '../../src/rest/from-default.ts';
+import { readDefault } from '../../src/rest/from-kubeconfig.ts';
 import type { RestConfigParts } from '../../src/rest/rest-config-parts.ts';
 import { askGo, tally } from './differential.ts';
 import { moduleFolder } from './go-programs.ts';

@@ -1,7 +1,7 @@
 // Compares matchImage with the kubelet's own code, built from the Go module proxy, on generated pairs.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { matchImage, parseImageUrl } from '../../src/image-credentials/image-name.ts';
+import { matchImage, parseImageUrl } from '../../src/image-credentials/keyring.ts';
 import { askGo, tally } from './differential.ts';
 
 interface Pair {

@@ -4,7 +4,7 @@ import { appendFile, chmod, copyFile, mkdir, readFile, rename, symlink, utimes, 
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
-import { openPinnedFile } from '../../src/exec/pinned-file.ts';
+import { openPinnedFile } from '../../src/exec/executable.ts';
 import { runProcess } from '../../src/exec/process.ts';
 import { ConfigurationError, CredentialProviders, type CredentialProvidersOptions } from '../../src/index.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';

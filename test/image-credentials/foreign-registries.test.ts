@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ImageError } from '../../src/errors/index.ts';
 import { toAuths } from '../../src/image-credentials/docker-config.ts';
-import { registryPath, repositoryOf } from '../../src/image-credentials/image-name.ts';
-import { combine, Keyring } from '../../src/image-credentials/keyring.ts';
+import { combine, Keyring, registryPath, repositoryOf } from '../../src/image-credentials/keyring.ts';
 import { respond, startImageProviders, user } from '../fixtures/image-plugins.ts';
 import { fc } from '../fixtures/property.ts';
 

@@ -1,7 +1,7 @@
 // D of the kubelet's behaviour, by an example each; test/e2e compares tens of thousands of pairs with its own code.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { matchImage } from '../../src/image-credentials/image-name.ts';
+import { matchImage } from '../../src/image-credentials/keyring.ts';
 
 describe('matchImage', () => {
   for (const [item, pattern, image, expected] of [

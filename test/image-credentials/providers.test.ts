@@ -6,8 +6,8 @@ import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { Registry } from 'prom-client';
 import { ImageError, PluginError } from '../../src/errors/index.ts';
-import { repositoryOf } from '../../src/image-credentials/image-name.ts';
 import { ImageCredentialMetrics, ImageCredentialProviders } from '../../src/image-credentials/index.ts';
+import { repositoryOf } from '../../src/image-credentials/keyring.ts';
 import { anyIo, respond, startImageProviders, user, v1 } from '../fixtures/image-plugins.ts';
 import { until } from '../fixtures/until.ts';
 

@@ -8,7 +8,7 @@ import { fieldPath } from '../../access/schema-problems.ts';
 import { type Place, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError, ProfileError } from '../../errors/index.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
-import { isLabel, isSubdomain } from '../../util/kubernetes-names.ts';
+import { isLabel, isSubdomain } from '../../util/hosts.ts';
 import { at, keysOf, listAt, type Profile, textAt, tryToResolve, withoutProfile } from '../profile.ts';
 import { type AdviceRule, type Finding, type Severity, toFindings } from './finding.ts';
 

@@ -3,8 +3,8 @@
  * from its content. Pure: it must not read files or run plugins.
  */
 import { basename, dirname, posix } from 'node:path';
-import { nearest } from '../../access/nearest.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
+import { nearest } from '../../access/schema-problems.ts';
 import { type Place, readManifests, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError } from '../../errors/index.ts';
 import { parseImageConfig } from '../../image-credentials/config.ts';

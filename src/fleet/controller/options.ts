@@ -1,6 +1,5 @@
 /** The options of a controller. */
-import type { KindOf, ObjectOf, TypeOf, UntypedObject } from '../../rest/api/kinds.ts';
-import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
+import type { KindOf, KubernetesObject, ObjectOf, TypeOf, UntypedObject } from '../../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';

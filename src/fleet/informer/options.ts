@@ -1,8 +1,7 @@
 /** The options of an informer. */
 import { z } from 'zod';
 import { wholeNumber } from '../../options/option-schemas.ts';
-import type { UntypedObject } from '../../rest/api/kinds.ts';
-import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
+import type { KubernetesObject, UntypedObject } from '../../rest/api/kubernetes-object.ts';
 import { functionOf, resourceShape } from '../option-schemas.ts';
 import type { ReflectedResource } from '../reflect/reflector.ts';
 import type { Indexer } from './store.ts';

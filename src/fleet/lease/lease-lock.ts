@@ -4,8 +4,7 @@
  * holder counts from the moment before its last successful request. So the holder always ends first.
  */
 import type { Clock } from '../clock.ts';
-import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from './lease.ts';
-import { LeaseView } from './lease-view.ts';
+import { heldSpec, type Lease, type LeaseSpec, LeaseView, leaseKind, releasedSpec } from './lease.ts';
 import type { Leases } from './leases.ts';
 import { PatientLeases } from './leases.ts';
 

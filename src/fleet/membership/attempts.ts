@@ -7,7 +7,7 @@ import type { CredentialProviders } from '../../providers/credential-providers.t
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
-import type { FleetProfile } from '../profile.ts';
+import type { FleetProfile } from './identity.ts';
 import type { Failure } from './status.ts';
 
 const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };

@@ -1,7 +1,7 @@
-/** Which cluster a ClusterProfile describes. Pure, and the same in all replicas: a cluster's shard follows from it. */
+/** Who a cluster is: its profile, and the key by which two profiles are one cluster. */
 import { createHash } from 'node:crypto';
-import { keyOf } from '../../rest/api/kubernetes-object.ts';
-import type { FleetProfile } from '../profile.ts';
+import type { ClusterProfile } from '../../access/cluster-profile.ts';
+import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 
 const byServer = 'server ';
 
@@ -59,3 +59,8 @@ export function clusterKey(name: string): string {
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 16);
   return `${key.slice(0, longestKey - hash.length - 1).replace(/[.-]+$/, '')}-${hash}`;
 }
+
+/** A `ClusterProfile` that a hub has returned, with all of its metadata. */
+export type FleetProfile = ClusterProfile & KubernetesObject;
+
+export const clusterProfileKind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' } as const;

@@ -1,6 +1,6 @@
 /** Decides which profiles are in the fleet, and which of several profiles of one cluster is engaged. Knows nothing of how. */
 import { askSafely } from '../../observability/callbacks.ts';
-import type { FleetProfile } from '../profile.ts';
+import type { FleetProfile } from './identity.ts';
 import { isByServer } from './identity.ts';
 import type { Fence, Owner } from './ownership.ts';
 

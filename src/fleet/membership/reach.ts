@@ -2,9 +2,9 @@
 import { pause } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
-import type { FleetProfile } from '../profile.ts';
 import type { ClusterLifecycle } from './cluster-lifecycle.ts';
 import { checkAnswers } from './engagement.ts';
+import type { FleetProfile } from './identity.ts';
 import { failureOf, replaced } from './status.ts';
 
 /** What has become of a cluster. */

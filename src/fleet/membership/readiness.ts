@@ -2,7 +2,7 @@
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
 import { ask } from '../guard.ts';
-import type { FleetProfile } from '../profile.ts';
+import type { FleetProfile } from './identity.ts';
 
 /** `unknown` neither engages a cluster nor disengages it. */
 export interface Readiness {

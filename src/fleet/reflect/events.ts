@@ -1,7 +1,8 @@
 /** The events of a reflector, and how they are read from a server's lists and watches. */
+
+import { MalformedResponse, parseJson } from '../../rest/api/api-status.ts';
 import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
-import { MalformedResponse, parseJson } from '../../rest/api/malformed.ts';
 
 /**
  * `Init` begins a list and `InitApply` has its objects; after `InitDone`, objects that were not listed are gone. `Apply` is a new or

@@ -5,7 +5,6 @@ import { gunzip } from 'node:zlib';
 import type { ApiError } from '../../errors/index.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
-import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import {
   checkEncoding,
   longestObject,
@@ -13,7 +12,8 @@ import {
   parseJson,
   TooLarge,
   unpackError,
-} from '../../rest/api/malformed.ts';
+} from '../../rest/api/api-status.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Clock } from '../clock.ts';
 import { acceptOf, type Reading, readObject } from './events.ts';
 import { inTurn } from './turns.ts';

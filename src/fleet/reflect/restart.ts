@@ -1,7 +1,6 @@
 /** Why a reflector has to restart, and how. Pure. */
 import { ApiError, CredentialsError, PluginError } from '../../errors/index.ts';
-import { readStatus, type Shown } from '../../rest/api/api-status.ts';
-import { MalformedResponse } from '../../rest/api/malformed.ts';
+import { MalformedResponse, readStatus, type Shown } from '../../rest/api/api-status.ts';
 import { printable } from '../../util/printable.ts';
 
 /** Stable words, for metrics. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { namespace, text } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
-import { isLabel } from '../../util/kubernetes-names.ts';
+import { isLabel } from '../../util/hosts.ts';
 import { processName } from '../lease/lease.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import type { fleetShape } from '../option-schemas.ts';

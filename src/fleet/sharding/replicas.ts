@@ -1,7 +1,6 @@
 /** The replicas of a fleet, by their Leases: which of them live, which of their sessions may be valid, and how those of dead ones are ended. */
 import type { Clock } from '../clock.ts';
-import { holderOf, type Lease, leaseKind, releasedSpec } from '../lease/lease.ts';
-import { LeaseView } from '../lease/lease-view.ts';
+import { holderOf, type Lease, LeaseView, leaseKind, releasedSpec } from '../lease/lease.ts';
 import type { PatientLeases } from '../lease/leases.ts';
 import { identityOf, type ReplicaFacts, replicaFacts, replicaLeaseName } from './names.ts';
 

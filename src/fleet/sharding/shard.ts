@@ -3,8 +3,7 @@
  * request is under way at a time, and the desired state is evaluated again after each.
  */
 import type { Clock } from '../clock.ts';
-import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from '../lease/lease.ts';
-import { LeaseView } from '../lease/lease-view.ts';
+import { heldSpec, type Lease, type LeaseSpec, LeaseView, leaseKind, releasedSpec } from '../lease/lease.ts';
 import type { PatientLeases } from '../lease/leases.ts';
 import type { Fence } from '../membership/ownership.ts';
 import type { ReplicaLease } from './replica-lease.ts';

@@ -6,7 +6,7 @@ import type { Timers } from '../../util/abortable.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import type { ApiServer } from './api-server.ts';
 import { answerTimeoutMs, Deadline } from './api-server.ts';
-import { parseJson } from './malformed.ts';
+import { parseJson } from './api-status.ts';
 
 /** Which objects: a kind, and where it matters a namespace. */
 export interface Kind {

@@ -9,8 +9,7 @@ import { type Answer, sendRequest } from '../answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { readStatus, refusalError } from './api-status.ts';
 import { type Discovery, listPath, type Resource } from './discovery.ts';
-import type { UntypedObject } from './kinds.ts';
-import type { KubernetesObject, MergePatch, WireInput } from './kubernetes-object.ts';
+import type { KubernetesObject, MergePatch, UntypedObject, WireInput } from './kubernetes-object.ts';
 import {
   type ApplyOptions,
   callSchemas,

@@ -1,7 +1,7 @@
 /** The front door of a config's requests, and the list of the layers that they pass. */
 import { Dispatcher } from 'undici';
 import type { ImpersonationHeaders } from '../../access/impersonation.ts';
-import type { Segments } from '../../access/path-bounds.ts';
+import type { Segments } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
 import { redactBeginning } from '../../redaction/known-secrets.ts';
@@ -11,9 +11,8 @@ import type { Connection, Destination } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
 import { type Connections, providersClosed } from '../transport/connections.ts';
 import { authorize } from './authorize.ts';
-import { bounds } from './bounds.ts';
 import { type Layer, type OutgoingRequest, type RequestOwner, type Retry, refusalMessage, type Send } from './layer.ts';
-import { isLongRunning } from './long-running.ts';
+import { bounds, isLongRunning } from './paths.ts';
 import { previewWrites } from './preview.ts';
 import type { Preview } from './previewed-writes.ts';
 import { Relay, SafeHandler } from './relay.ts';

@@ -1,7 +1,7 @@
 /** What the layers of a request share. Each is a handler around a handler (`relay.ts`), as undici's interceptors are. */
 import type { Dispatcher } from 'undici';
 import type { ImpersonationHeaders } from '../../access/impersonation.ts';
-import type { Segments } from '../../access/path-bounds.ts';
+import type { Segments } from '../../access/url-pattern.ts';
 import type { Credential, KeyPair } from '../../exec/credential.ts';
 import { printable } from '../../util/printable.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';

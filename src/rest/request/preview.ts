@@ -9,7 +9,7 @@ import { printable } from '../../util/printable.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
 import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
 import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
-import { type ApiPath, readApiPath } from './long-running.ts';
+import { type ApiPath, readApiPath } from './paths.ts';
 import { changesBetween, type Preview } from './previewed-writes.ts';
 import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import { longestMs } from '../../access/duration.ts';
 import type { ImpersonationHeaders } from '../../access/impersonation.ts';
-import type { Segments } from '../../access/path-bounds.ts';
+import type { Segments } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
 import { type CredentialSource, Rejections } from '../../exec/credential-source.ts';

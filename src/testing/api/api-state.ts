@@ -1,11 +1,10 @@
 /** What the API keeps: the kinds that it serves, and the objects. */
 
 import { randomUUID } from 'node:crypto';
-import { builtInTypes } from './built-in-types.ts';
+import { apiVersionOf, builtInTypes, type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { customTypes, established, multiclusterDefinitions } from './custom-types.ts';
 import { timestamp } from './metadata.ts';
 import { type GivenMeta, keyOf, type StoredObject } from './objects.ts';
-import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
 import { Store } from './store.ts';
 
 export interface ApiStateOptions {

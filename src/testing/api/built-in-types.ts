@@ -1,7 +1,88 @@
-/** The kinds that every API server here serves, and those that it refuses. */
-import { type ResourceType, resourceType, type SelectableField, selectable } from './resource-type.ts';
+/** Kinds of objects: their names, where they live, how they may be written, and those that every API server has. */
+import type { JsonObject } from './json.ts';
 
 // The words that the tables are written in.
+
+/** Which names are allowed: the rules of DNS, or anything that fits into a path. */
+export type NameRule = 'subdomain' | 'label' | 'path';
+
+/** A field that can be asked for in a field selector. */
+interface SelectableField {
+  readonly label: string;
+  readonly path: readonly string[];
+  /** Fields that carry no information. */
+  readonly otherwise: string;
+}
+
+/** One kind of object in one version. */
+export interface ResourceType {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly namespaced: boolean;
+  /** Defined by a CustomResourceDefinition. */
+  readonly custom: boolean;
+  /** Objects have a status that only the status subresource writes. */
+  readonly status: boolean;
+  /** What a new object's status is. */
+  readonly initialStatus?: JsonObject;
+  /** `metadata.generation` counts the changes of what is neither metadata nor status. */
+  readonly generation: boolean;
+  /** A PUT creates a missing object. */
+  readonly createOnUpdate: boolean;
+  /** A PUT needs no `resourceVersion`. */
+  readonly unconditionalUpdate: boolean;
+  /** A DELETE answers with the object that was there; else with a Status. */
+  readonly returnsDeleted: boolean;
+  /** All objects of a namespace can be deleted at once. */
+  readonly deleteCollection: boolean;
+  readonly names: NameRule;
+  readonly fields: readonly SelectableField[];
+  /** The OpenAPI schema of a CustomResourceDefinition. */
+  readonly schema?: JsonObject;
+}
+
+/** `v1`, `apps/v1` */
+export const apiVersionOf = ({ group, version }: Pick<ResourceType, 'group' | 'version'>) =>
+  group === '' ? version : `${group}/${version}`;
+
+/** Where objects are stored: the same for every version of a kind. */
+export const storageKeyOf = ({ group, plural }: Pick<ResourceType, 'group' | 'plural'>) => `${plural}.${group}`;
+
+/** A kind with what most kinds have. */
+export function resourceType(
+  given: Pick<ResourceType, 'group' | 'version' | 'kind' | 'plural' | 'namespaced'> & Partial<ResourceType>,
+): ResourceType {
+  const { kind, namespaced } = given;
+  return {
+    listKind: `${kind}List`,
+    singular: kind.toLowerCase(),
+    custom: false,
+    status: false,
+    generation: false,
+    createOnUpdate: false,
+    unconditionalUpdate: true,
+    returnsDeleted: false,
+    deleteCollection: true,
+    names: 'subdomain',
+    ...given,
+    fields: [
+      selectable('metadata.name'),
+      ...(namespaced ? [selectable('metadata.namespace')] : []),
+      ...(given.fields ?? []),
+    ],
+  };
+}
+
+export const selectable = (path: string, otherwise = ''): SelectableField => ({
+  label: path,
+  path: path.split('.'),
+  otherwise,
+});
 
 type Rules = Partial<Omit<ResourceType, 'group' | 'version' | 'kind' | 'namespaced'>>;
 /** A kind, without its group and version. */
@@ -10,7 +91,7 @@ type Row = Rules & Pick<ResourceType, 'kind' | 'plural' | 'namespaced'>;
 const row = (kind: string, namespaced: boolean, rules: readonly Rules[]): Row =>
   Object.assign({ kind, plural: pluralOf(kind), namespaced }, ...rules);
 
-export const namespaced = (kind: string, ...rules: readonly Rules[]): Row => row(kind, true, rules);
+const namespaced = (kind: string, ...rules: readonly Rules[]): Row => row(kind, true, rules);
 const cluster = (kind: string, ...rules: readonly Rules[]): Row => row(kind, false, rules);
 
 function pluralOf(kind: string): string {
@@ -18,14 +99,14 @@ function pluralOf(kind: string): string {
   return singular.endsWith('s') ? `${singular}es` : `${singular}s`.replace(/ys$/, 'ies');
 }
 
-export const status = { status: true };
-export const generation = { generation: true };
+const status = { status: true };
+const generation = { generation: true };
 const returned = { returnsDeleted: true };
 const strict = { unconditionalUpdate: false };
-export const created = { createOnUpdate: true };
-export const path = { names: 'path' } as const;
+const created = { createOnUpdate: true };
+const path = { names: 'path' } as const;
 /** Fields that a field selector takes, beside the name and the namespace. */
-export const fields = (...given: readonly SelectableField[]) => ({ fields: given });
+const fields = (...given: readonly SelectableField[]) => ({ fields: given });
 
 const podFields = [
   selectable('spec.nodeName'),

@@ -1,9 +1,9 @@
 /** CustomResourceDefinitions: what one says about its kind, and those that every cluster starts with. */
 
 import { z } from 'zod';
+import { type ResourceType, resourceType, selectable } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, valueAt } from './json.ts';
 import type { GivenObject, StoredObject } from './objects.ts';
-import { type ResourceType, resourceType, selectable } from './resource-type.ts';
 import { type Cause, cause, invalid, notImplemented } from './status.ts';
 
 const definition = z.object({

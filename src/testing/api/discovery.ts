@@ -1,8 +1,8 @@
 /** Discovery: the server's version, groups and kinds. */
 
 import type { ApiState } from './api-state.ts';
+import type { ResourceType } from './built-in-types.ts';
 import type { JsonObject } from './json.ts';
-import type { ResourceType } from './resource-type.ts';
 import { noSuchResource, PageNotFound } from './status.ts';
 import { reviewType } from './tokens.ts';
 

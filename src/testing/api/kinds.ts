@@ -1,8 +1,8 @@
 /** What single kinds do with their objects beyond what all do: defaults, derived fields, and fields that a server drops. */
 
+import { type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { isList, isObject, type Json, valueAt, without, withValueAt } from './json.ts';
 import { type GivenObject, withMeta } from './objects.ts';
-import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import { badRequest, unexplained } from './status.ts';
 
 interface KindRules {

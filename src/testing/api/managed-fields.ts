@@ -1,5 +1,6 @@
 /** Who manages which field of an object: `metadata.managedFields`, and server-side apply. */
 
+import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import {
   decodeFields,
   encodeFields,
@@ -12,7 +13,6 @@ import {
 } from './field-sets.ts';
 import { equal, isObject, type Json, type JsonObject, without } from './json.ts';
 import type { GivenObject, ManagedFields, StoredObject } from './objects.ts';
-import { apiVersionOf, type ResourceType } from './resource-type.ts';
 import { ApiError } from './status.ts';
 
 /** Who writes an object. */

@@ -1,9 +1,9 @@
 /** Metadata: read from what a client sends, checked, and filled in with what only the server says. */
 import { z } from 'zod';
+import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types.ts';
 import { equal, isList, isObject, type Json, type JsonObject, without } from './json.ts';
 import { readKind } from './kinds.ts';
 import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
-import { apiVersionOf, type NameRule, type ResourceType } from './resource-type.ts';
 import { badRequest, type Cause, cause, invalid } from './status.ts';
 
 /** `null` is as good as absent in Kubernetes. */

@@ -1,6 +1,7 @@
 /** Kubernetes objects: as they come in, as they are kept, and as they go out. */
+
+import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { type Json, type JsonObject, without } from './json.ts';
-import { apiVersionOf, type ResourceType } from './resource-type.ts';
 
 export interface OwnerReference extends JsonObject {
   readonly apiVersion: string;

@@ -1,12 +1,12 @@
 /** PATCH: which kind of patch a content type names, and what it makes of an object. */
 import { z } from 'zod';
+import type { ResourceType } from './built-in-types.ts';
 import { parseJson, parseYaml } from './http.ts';
 import { equal, isList, isObject, type Json, type JsonObject } from './json.ts';
 import { applyTo, type Writer } from './managed-fields.ts';
 import { readObject, withoutNulls } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
 import { flagOf } from './query.ts';
-import type { ResourceType } from './resource-type.ts';
 import { ApiError, badRequest, cause, invalid, notFound, notImplemented, unsupportedMediaType } from './status.ts';
 
 const operations = z.array(z.record(z.string(), z.unknown()).nullable());

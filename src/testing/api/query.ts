@@ -1,8 +1,8 @@
 /** The query of a URL: options of lists, watches and writes, with their label and field selectors. Unknown options are ignored, as in Kubernetes. */
 
+import type { ResourceType } from './built-in-types.ts';
 import { type JsonObject, valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
-import type { ResourceType } from './resource-type.ts';
 import { badRequest, notImplemented } from './status.ts';
 
 export interface ListOptions {

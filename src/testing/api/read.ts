@@ -1,9 +1,9 @@
 /** Get and list: which version is read, which objects are selected, and pages that go on where the last one ended. */
 
+import { apiVersionOf, type ResourceType, storageKeyOf } from './built-in-types.ts';
 import type { JsonObject } from './json.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
 import { fieldSelector, type ListOptions, versionOf } from './query.ts';
-import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
 import { badRequest, expired, notFound, tooLargeVersion } from './status.ts';
 import type { Store } from './store.ts';
 

@@ -2,12 +2,12 @@
 
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
+import { type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { customTypes } from './custom-types.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
 import { isDryRun } from './query.ts';
-import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import { badRequest, conflict, forbidden, notFound, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */

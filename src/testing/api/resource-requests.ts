@@ -1,6 +1,7 @@
 /** Requests for resources: what each method does with a collection, an object, or a subresource. */
 
 import type { ApiState } from './api-state.ts';
+import type { ResourceType } from './built-in-types.ts';
 import { notDoneTypes } from './built-in-types.ts';
 import { servesGroup } from './discovery.ts';
 import { type Form, inForm, parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
@@ -13,7 +14,6 @@ import { patched, readApplied, readPatch } from './patch.ts';
 import { isDryRun, listOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
-import type { ResourceType } from './resource-type.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { review, reviewType, type ServiceAccountTokens, type User } from './tokens.ts';
 import { Watch } from './watch.ts';

@@ -2,9 +2,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
+import { resourceType } from './built-in-types.ts';
 import { type Json, type JsonObject, without } from './json.ts';
 import { readObject, timestamp } from './metadata.ts';
-import { resourceType } from './resource-type.ts';
 import { badRequest, cause, invalid, notFound, notImplemented } from './status.ts';
 import { checkName } from './write.ts';
 

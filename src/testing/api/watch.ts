@@ -3,11 +3,11 @@
  * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
 
+import { apiVersionOf, type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { type Form, inForm, type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { type Scope, scopeOf } from './read.ts';
-import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
 import { type ApiError, expired, tooLargeVersion } from './status.ts';
 import type { Change, Collection, Store } from './store.ts';
 

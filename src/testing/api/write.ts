@@ -2,6 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import type { ApiState } from './api-state.ts';
+import { type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { established } from './custom-types.ts';
 import { equal, type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
@@ -9,7 +10,6 @@ import { type Writer, withManagers } from './managed-fields.ts';
 import { checkMeta, timestamp } from './metadata.ts';
 import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject } from './objects.ts';
 import { afterRemoval, mayGo } from './removal.ts';
-import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import {
   alreadyExists,
   badRequest,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readWatchEvent } from '../../../src/fleet/reflect/events.ts';
 import { Lines, linesOf } from '../../../src/fleet/reflect/watch.ts';
-import { MalformedResponse } from '../../../src/rest/api/malformed.ts';
+import { MalformedResponse } from '../../../src/rest/api/api-status.ts';
 import { startReflector } from '../../fixtures/reflected.ts';
 
 const MiB = 1024 * 1024;

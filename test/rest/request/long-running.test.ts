@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api, KubernetesObjectApi } from '@kubernetes/client-node';
 import { type Dispatcher, FormData, fetch, request } from 'undici';
-import { isLongRunning } from '../../../src/rest/request/long-running.ts';
+import { isLongRunning } from '../../../src/rest/request/paths.ts';
 import { startDeadServer } from '../../fixtures/dead-server.ts';
 import { startPlugin, startProviders } from '../../fixtures/fleet.ts';
 
