@@ -5,7 +5,6 @@
  */
 import './util/node-version.ts';
 
-export type { ApiVersion } from './access/api-versions.ts';
 export type { ResolvedCluster } from './access/cluster.ts';
 export type {
   AccessProvider,
@@ -18,7 +17,7 @@ export type {
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { ImpersonationConfig } from './access/impersonation.ts';
 export type { PluginPolicy } from './access/plugin-policy.ts';
-export type { AllowedProfiles, EnvVar, ExecConfig, Provider } from './access/provider.ts';
+export type { AllowedProfiles, ApiVersion, EnvVar, ExecConfig, Provider } from './access/provider.ts';
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
 export type { Json } from './access/yaml-text.ts';
 export {
@@ -71,4 +70,4 @@ export { Preview, type PreviewedWrite } from './rest/request/previewed-writes.ts
 export { RestConfig } from './rest/rest-config.ts';
 export type { ConfigCredential } from './rest/rest-config-parts.ts';
 export { type AnyKubeConfig, toKubeConfig } from './rest/to-kube-config.ts';
-export { stopSignal } from './util/stop-signal.ts';
+export { stopSignal } from './util/abortable.ts';

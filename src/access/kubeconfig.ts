@@ -4,7 +4,7 @@
  */
 
 import type { z } from 'zod';
-import { errnoOf } from '../util/errno.ts';
+import { errnoOf } from '../util/guards.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type Ignored, type ParsedCluster, type Refuse } from './cluster-profile.ts';
 import { extensionNames } from './extensions.ts';

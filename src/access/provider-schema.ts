@@ -1,8 +1,8 @@
 /** Parses an operator's providers into ConfiguredProviders, or reports every problem. */
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
-import { apiVersions } from './api-versions.ts';
 import {
+  apiVersions,
   type ConfiguredProvider,
   cliArgsPolicies,
   envNameProblem,

@@ -1,5 +1,4 @@
 /** The configuration of an access type. */
-import type { ApiVersion } from './api-versions.ts';
 import type { UrlPattern } from './url-pattern.ts';
 
 /** What the plugin may do with the terminal: `Never`, `IfAvailable` or `Always`, as in a kubeconfig. */
@@ -8,11 +7,11 @@ export type InteractiveMode = (typeof interactiveModes)[number];
 
 /** KEP-4322: how the profile's additional-args are handled. */
 export const cliArgsPolicies = ['Append', 'Ignore'] as const;
-export type CLIArgsPolicy = (typeof cliArgsPolicies)[number];
+type CLIArgsPolicy = (typeof cliArgsPolicies)[number];
 
 /** KEP-4322: how the profile's additional-envs are handled. */
 export const envVarsPolicies = ['AppendIfNotExists', 'Replace', 'Ignore'] as const;
-export type EnvVarsPolicy = (typeof envVarsPolicies)[number];
+type EnvVarsPolicy = (typeof envVarsPolicies)[number];
 
 /** An environment variable of a plugin. */
 export interface EnvVar {
@@ -122,3 +121,12 @@ export function lastOfEachName(env: readonly EnvVar[]): readonly EnvVar[] {
   const values = new Map(env.map(({ name, value }) => [name, value]));
   return [...values].map(([name, value]) => ({ name, value }));
 }
+
+/** The versions of the exec credential protocol (KEP-541). */
+export const apiVersions = [
+  'client.authentication.k8s.io/v1',
+  'client.authentication.k8s.io/v1beta1',
+  'client.authentication.k8s.io/v1alpha1',
+] as const;
+/** A version of the exec credential protocol. */
+export type ApiVersion = (typeof apiVersions)[number];

@@ -6,7 +6,6 @@
 import { ProfileError } from '../errors/index.ts';
 import { isObject } from '../util/guards.ts';
 import { printable } from '../util/printable.ts';
-import type { ApiVersion } from './api-versions.ts';
 import type { ResolvedCluster } from './cluster.ts';
 import {
   type ClusterProfile,
@@ -18,7 +17,7 @@ import {
 } from './cluster-profile.ts';
 import { applyExtensions } from './extensions.ts';
 import { checkProfile, matchProvider, readCluster } from './profile-cluster.ts';
-import type { ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
+import type { ApiVersion, ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
 import { fieldPath } from './schema-problems.ts';
 import type { Json } from './yaml-text.ts';
 

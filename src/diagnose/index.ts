@@ -3,8 +3,6 @@
  * plugin's answer is refused, or a file is wrong. It is not public. `test/package/modules.test.ts` holds that the program has no other door.
  */
 
-// What a controller's configuration and its profiles mean.
-export { type ApiVersion, apiVersions } from '../access/api-versions.ts';
 export { checkCluster, hasLogin, type ResolvedCluster } from '../access/cluster.ts';
 export { type AccessProvider, type Condition, clusterSchema, type NamedExtension } from '../access/cluster-profile.ts';
 export { longestMs, parseDuration } from '../access/duration.ts';
@@ -18,7 +16,10 @@ export {
   mergeKubeconfigs,
 } from '../access/kubeconfig-files.ts';
 export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
+// What a controller's configuration and its profiles mean.
 export {
+  type ApiVersion,
+  apiVersions,
   type ConfiguredProvider,
   type EnvVar,
   type ExecConfig,
@@ -71,9 +72,8 @@ export { listPath } from '../rest/api/discovery.ts';
 export type { KubeconfigSource } from '../rest/from-kubeconfig.ts';
 export { abortable } from '../util/abortable.ts';
 export { backoffMs } from '../util/backoff.ts';
-export { codeFieldOf, errnoOf } from '../util/errno.ts';
 export { homeKubeconfig, makeFolder } from '../util/folders.ts';
-export { isObject } from '../util/guards.ts';
+export { codeFieldOf, errnoOf, isObject } from '../util/guards.ts';
 export { isLabel } from '../util/hosts.ts';
 export { claimsOfJwt, timeOfClaim } from '../util/jwt.ts';
 export { printable, printableLines } from '../util/printable.ts';

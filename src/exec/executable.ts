@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, constants, type Stats } from 'node:fs';
 import { access, type FileHandle, lstat, open, readlink, stat } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { errnoOf } from '../util/errno.ts';
+import { errnoOf } from '../util/guards.ts';
 
 /** Where a command's executable is, or why it cannot be run. */
 export type Executable = { readonly path: string } | { readonly problem: ExecutableProblem; readonly path: string };

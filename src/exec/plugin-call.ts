@@ -1,6 +1,7 @@
 /** The input of a plugin run, and how messages and logs name it. */
-import type { ApiVersion } from '../access/api-versions.ts';
+
 import type { PluginPolicy } from '../access/plugin-policy.ts';
+import type { ApiVersion } from '../access/provider.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { openingOf } from '../errors/credentials-error.ts';
 import type { ClusterOfError } from '../errors/index.ts';

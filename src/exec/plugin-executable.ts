@@ -3,7 +3,7 @@ import { isAbsolute, normalize } from 'node:path';
 import type { PluginPolicy } from '../access/plugin-policy.ts';
 import type { PluginError } from '../errors/index.ts';
 import { redact } from '../redaction/known-secrets.ts';
-import { errnoOf } from '../util/errno.ts';
+import { errnoOf } from '../util/guards.ts';
 import { type ExecutableProblem, findExecutable, openPinnedFile, pluginFileProblem } from './executable.ts';
 import { fieldsOf, lineOf, type Plugin, type PluginOptions } from './plugin-call.ts';
 import { failure, isTransient } from './plugin-outcome.ts';

@@ -1,7 +1,7 @@
 /** What the end of a plugin's run means, of any protocol: its answer, or the `PluginError` that says what went wrong. */
 import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors/index.ts';
 import { possibleSecrets, redact } from '../redaction/known-secrets.ts';
-import { errnoOf } from '../util/errno.ts';
+import { errnoOf } from '../util/guards.ts';
 import { AnswerFault, maxAnswerBytes } from './credential.ts';
 import type { Plugin } from './plugin-call.ts';
 import type { Ended } from './process.ts';

@@ -7,7 +7,7 @@ import { headerValue } from '../access/impersonation.ts';
 import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { Cooldown } from '../util/backoff.ts';
-import { errnoOf } from '../util/errno.ts';
+import { errnoOf } from '../util/guards.ts';
 import { AnswerFault, Credential, readKeyPair } from './credential.ts';
 import {
   type Asker,

@@ -1,7 +1,7 @@
 /** Calls functions of the caller: an error is logged, and nothing else ends with it. */
 import { askSafely, callCatching, reasonOf } from '../observability/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
-import { codeFieldOf } from '../util/errno.ts';
+import { codeFieldOf } from '../util/guards.ts';
 
 /** The fields of a log line: the cluster, the controller, the object. */
 export type LogFields = Readonly<Record<string, string | undefined>>;

@@ -39,12 +39,6 @@ export type {
 export { annotationsChanged, generationChanged, labelsChanged } from './controller/requests.ts';
 export { type EventOptions, Events } from './events.ts';
 export { Fleet } from './fleet.ts';
-export {
-  type ClusterResult,
-  type ClusterTask,
-  type ForEachClusterOptions,
-  forEachCluster,
-} from './for-each-cluster.ts';
 export { Hub } from './hub.ts';
 export { Informer, type InformerProblem } from './informer/informer.ts';
 export type { InformerOptions } from './informer/options.ts';
@@ -57,6 +51,10 @@ export { FleetMetrics } from './metrics.ts';
 export { addFinalizer, finalized, removeFinalizer, setCondition, setControllerReference } from './objects.ts';
 export type { FleetOptions } from './options.ts';
 export {
+  type ClusterResult,
+  type ClusterTask,
+  type ForEachClusterOptions,
+  forEachCluster,
   getProfile,
   type ListProfilesOptions,
   listProfiles,

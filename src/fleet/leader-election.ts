@@ -6,7 +6,7 @@ import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { pause } from '../util/abortable.ts';
-import { codeFieldOf } from '../util/errno.ts';
+import { codeFieldOf } from '../util/guards.ts';
 import { Wait } from './clock.ts';
 import { guard } from './guard.ts';
 import {

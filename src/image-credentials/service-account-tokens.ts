@@ -8,8 +8,7 @@ import { ConfigurationError, CredentialsError } from '../errors/index.ts';
 import { parseRfc3339 } from '../exec/credential.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import { abortable } from '../util/abortable.ts';
-import { codeFieldOf } from '../util/errno.ts';
-import { isFunction, isObject } from '../util/guards.ts';
+import { codeFieldOf, isFunction, isObject } from '../util/guards.ts';
 import { ExpiringMap, SingleFlight } from './cache.ts';
 import type { TokenAttributes } from './config.ts';
 

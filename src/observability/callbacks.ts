@@ -6,7 +6,7 @@
 
 import { types } from 'node:util';
 import { redact } from '../redaction/known-secrets.ts';
-import { codeFieldOf } from '../util/errno.ts';
+import { codeFieldOf } from '../util/guards.ts';
 
 /** Reports a failed callback; `fields` has the error's code. */
 export type Report = (message: string, fields: { readonly code?: string }) => void;

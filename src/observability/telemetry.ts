@@ -1,7 +1,9 @@
 /**
- * Internal events, reported to one observer (metrics), and on `diagnostics_channel` for spans and logs. No event contains a secret. A
- * cluster is identified by the origin of its server, a refused profile by its name.
+ * Internal events, reported to one observer (metrics), and on `diagnostics_channel` for spans and logs, with the reconcile that they
+ * belong to. No event contains a secret. A cluster is identified by the origin of its server, a refused profile by its name.
  */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Channel, channel } from 'node:diagnostics_channel';
 import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from '../errors/index.ts';
 import { callSafely } from './callbacks.ts';
@@ -165,4 +167,29 @@ export function emitTo<Event extends object>(
 ): void {
   if (observe) callSafely(`an observer of ${name}`, () => observe(event), warnOnStderr);
   if (channel.hasSubscribers) channel.publish(event);
+}
+
+/** A write of `config.resource` that an API server has carried out. */
+export interface ObservedWrite {
+  /** Of the config that wrote: identifies the server. */
+  readonly dispatcher: object;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
+  readonly isDelete: boolean;
+  /** The body of the response. */
+  readonly answer: unknown;
+}
+
+interface ReconcileScope {
+  readonly reconcileId: string;
+  wrote(write: ObservedWrite): void;
+}
+
+export const reconcileScope = new AsyncLocalStorage<ReconcileScope>();
+
+/** A field for events and lines of the log; none outside of reconciles. */
+export function reconcileField(scope = reconcileScope.getStore()): { readonly reconcileId?: string } {
+  return scope ? { reconcileId: scope.reconcileId } : {};
 }

@@ -2,7 +2,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import * as z from 'zod/mini'; // a quarter of zod's own time to load, and a plugin is loaded again and again
-import { type ApiVersion, apiVersions } from '../access/api-versions.ts';
+import { type ApiVersion, apiVersions } from '../access/provider.ts';
 import { ExecInfoError } from '../errors/index.ts';
 
 /** The cluster that needs the credential, with the field names of the wire. It is not trusted: check what you use. */

@@ -1,5 +1,5 @@
 import { isDate } from 'node:util/types';
-import type { ApiVersion } from '../access/api-versions.ts';
+import type { ApiVersion } from '../access/provider.ts';
 import { nearest } from '../access/schema-problems.ts';
 import { AnswerFault, type AnswerStatus, readCredential, toRfc3339 } from '../exec/credential.ts';
 import { checkExecCredential, type ExecCredential, execInfoText } from './exec-info.ts';

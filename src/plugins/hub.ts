@@ -4,9 +4,9 @@ import { request } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { codeFieldOf } from '../util/errno.ts';
 import { homeKubeconfig } from '../util/folders.ts';
-import { readBeginning } from '../util/read-beginning.ts';
+import { codeFieldOf } from '../util/guards.ts';
+import { readBeginning } from '../util/printable.ts';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Milliseconds for one answer. */

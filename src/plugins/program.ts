@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { exitOnSignals } from '../exec/process.ts';
 import { runCredentialPlugin } from '../plugin/run-credential-plugin.ts';
-import { errnoOf } from '../util/errno.ts';
+import { errnoOf } from '../util/guards.ts';
 
 /**
  * Runs a plugin as a program: `--help` prints its usage, bad arguments end it with 2 and one line, and `parse` returns the

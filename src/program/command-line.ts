@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../diagnose/index.ts';
 import { exitCodes, Failure } from './failure.ts';
-import { commonOptions } from './option-groups.ts';
 import type { Terminal } from './terminal.ts';
 import type { OptionSpec, Verb } from './verb.ts';
+import { commonOptions } from './verb.ts';
 
 /** What a call asks for. */
 export interface Parsed {

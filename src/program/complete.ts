@@ -7,11 +7,10 @@ import { flagOptions, listAt, textAt } from '../diagnose/index.ts';
 import { verbFirst } from './command-line.ts';
 import { readDefaults, withDefaults } from './config.ts';
 import { isReadOnce, kubeconfigPaths } from './input.ts';
-import { commonOptions, hubOptions } from './option-groups.ts';
 import { parseManifest, profilesOf } from './profiles.ts';
 import { namespaces } from './resources.ts';
 import type { Terminal } from './terminal.ts';
-import { type Call, type Completes, type OptionSpec, Options, type Verb } from './verb.ts';
+import { type Call, type Completes, commonOptions, hubOptions, type OptionSpec, Options, type Verb } from './verb.ts';
 import { scripts } from './verbs/completion.ts';
 import { verbs } from './verbs.ts';
 

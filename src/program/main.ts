@@ -16,10 +16,9 @@ import {
 } from './command-line.ts';
 import { describeDefaults, readDefaults, withDefaults } from './config.ts';
 import { type ExitCode, exitCodes, Failure } from './failure.ts';
-import { commonOptions } from './option-groups.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
 import { Terminal } from './terminal.ts';
-import { Options, type Verb } from './verb.ts';
+import { commonOptions, Options, type Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 /** Runs the program, and ends the process. */

@@ -8,7 +8,7 @@ import { ConfigurationError } from '../errors/index.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin-call.ts';
 import type { Destination } from '../rest/transport/connection.ts';
-import { errnoOf } from '../util/errno.ts';
+import { errnoOf } from '../util/guards.ts';
 
 /** A provider file and its content. */
 export interface ProviderFile {

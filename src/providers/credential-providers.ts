@@ -15,8 +15,7 @@ import { emit, isRefusal, type Observer } from '../observability/telemetry.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options/options.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import { Connections, providersClosed } from '../rest/transport/connections.ts';
-import { codeFieldOf } from '../util/errno.ts';
-import { isFunction, isObject, isText, isTexts } from '../util/guards.ts';
+import { codeFieldOf, isFunction, isObject, isText, isTexts } from '../util/guards.ts';
 import { watchFile } from '../util/watch-file.ts';
 import { type GetConfigOptions, readConfigOptions } from './config-options.ts';
 import {

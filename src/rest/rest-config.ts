@@ -26,14 +26,13 @@ import {
   readKubeconfig,
 } from './from-kubeconfig.ts';
 import { generatedClient } from './generated-client.ts';
-import { createHttpAgent } from './http-agent.ts';
+import { createHttpAgent, isWatch, WatchDispatcher } from './http-agent.ts';
 import { KubeConfigFace } from './kube-config-face.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { refuseInPreview } from './request/preview.ts';
 import type { Preview } from './request/previewed-writes.ts';
 import { ConfigCredential, exportKubeconfig, type RestConfigParts, shownInLogs } from './rest-config-parts.ts';
 import { Connections } from './transport/connections.ts';
-import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 import { webSocketOptions } from './web-socket.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { bracket } from '../util/hosts.ts';
-import { readBeginning } from '../util/read-beginning.ts';
+import { readBeginning } from '../util/printable.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { refusalMessage } from './request/layer.ts';
 import { originRefusal, pathRefusal, unboundRefusal } from './request/paths.ts';

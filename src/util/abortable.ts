@@ -1,3 +1,5 @@
+/** Waiting, until a signal aborts: for work, for time, and for the signals of the system. */
+
 /**
  * Returns the outcome of `work`, or rejects with the signal's reason if that comes first. The work continues, and its later rejection
  * is ignored. If the signal has already aborted, the work does not start.
@@ -47,4 +49,22 @@ export async function pause(ms: number, signal: AbortSignal, timers = systemTime
   } finally {
     cancel();
   }
+}
+
+/**
+ * Returns a signal that aborts at the first SIGTERM or SIGINT (Ctrl-C). A second one has Node's default effect: it ends the process at
+ * once. Call it when the program starts, and pass it to `fleet.run`, `forEachCluster` and `LeaderElection`, which release their Leases.
+ *
+ * @example
+ * await fleet.run({ signal: stopSignal() });
+ */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  const names = ['SIGTERM', 'SIGINT'] as const;
+  const onSignal = (name: NodeJS.Signals) => {
+    for (const other of names) process.removeListener(other, onSignal);
+    stop.abort(new DOMException(`stopped by ${name}`, 'AbortError'));
+  };
+  for (const name of names) process.on(name, onSignal);
+  return stop.signal;
 }

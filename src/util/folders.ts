@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { errnoOf } from './errno.ts';
+import { errnoOf } from './guards.ts';
 
 /** `~/.kube/config`; `undefined` if this user has no home: neither `HOME` nor an entry in the user database. */
 export function homeKubeconfig(homeOf = homedir): string | undefined {

@@ -1,4 +1,4 @@
-/** Makes untrusted text safe for a message, a log line or a terminal. */
+/** Beginnings: of texts, as one printable line, and of streams. */
 
 /**
  * Returns one line in which control and format characters, line breaks and lone surrogates are escaped, such as `\u001b`. A text that
@@ -33,4 +33,19 @@ function shortened(text: string, maxBytes: number): string {
   const first = bytes.subarray(0, left - end).toString();
   const last = bytes.subarray(bytes.length - end).toString();
   return `${first.replace(/\uFFFD+$/, '')}${between}${last.replace(/^\uFFFD+/, '')}`;
+}
+
+/** Reads the first `limit` bytes of a body. Discards the rest, and destroys a stream. */
+export async function readBeginning(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  limit: number,
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > limit) break;
+  }
+  return Buffer.concat(chunks).subarray(0, limit);
 }

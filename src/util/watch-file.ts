@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { errnoOf } from './errno.ts';
+import { errnoOf } from './guards.ts';
 
 /** Milliseconds between two reads of a file. If both are identical, the file has been stable for that long. */
 const lookMs = 1_000;

@@ -6,7 +6,7 @@ import { type ClusterChange, Fleet, type FleetOptions, setControllerReference } 
 import { CredentialProviders, RestConfig, type Wire } from '../../src/index.ts';
 import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { changesBetween } from '../../src/rest/request/previewed-writes.ts';
-import { readBeginning } from '../../src/util/read-beginning.ts';
+import { readBeginning } from '../../src/util/printable.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { profiles, publish, registerCrd } from './crd.ts';
 import { accessBy, clusterOf, type Lifetime, lifetimeOf, startPlane } from './fixture.ts';

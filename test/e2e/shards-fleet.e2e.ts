@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { CoordinationV1Api } from '@kubernetes/client-node';
 import { RestConfig } from '../../src/index.ts';
 import { ApiServer } from '../../src/rest/api/api-server.ts';
-import { readBeginning } from '../../src/util/read-beginning.ts';
+import { readBeginning } from '../../src/util/printable.ts';
 import { registerCrd } from './crd.ts';
 import { lifetimeOf, startPlane } from './fixture.ts';
 import { type Replica, startReplica } from './shards/replica.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { commonOptions } from '../../src/program/option-groups.ts';
 import type { Verb } from '../../src/program/verb.ts';
+import { commonOptions } from '../../src/program/verb.ts';
 import { verbs } from '../../src/program/verbs.ts';
 
 const folder = new URL('../../src/program/', import.meta.url);

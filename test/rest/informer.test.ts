@@ -4,8 +4,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, HttpMethod, KubeConfig, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
 import { type Dispatcher, fetch } from 'undici';
 import { ConnectionError, PluginError, type RestConfig } from '../../src/index.ts';
+import { defaultPatienceMs, WatchDispatcher } from '../../src/rest/http-agent.ts';
 import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
-import { defaultPatienceMs, WatchDispatcher } from '../../src/rest/watch-dispatcher.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
 
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';

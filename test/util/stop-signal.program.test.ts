@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 
 const program = `
-  import { stopSignal } from ${JSON.stringify(new URL('../../src/util/stop-signal.ts', import.meta.url).href)};
+  import { stopSignal } from ${JSON.stringify(new URL('../../src/util/abortable.ts', import.meta.url).href)};
   const stop = stopSignal();
   stop.addEventListener('abort', () => console.log(stop.reason.message));
   setInterval(() => {}, 1_000);

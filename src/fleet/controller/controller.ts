@@ -4,7 +4,7 @@ import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
-import { codeFieldOf } from '../../util/errno.ts';
+import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';

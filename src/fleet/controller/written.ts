@@ -1,5 +1,5 @@
 /** What the reconciles of a controller have written in one place, until the next reconcile of the same item: it waits for the caches. */
-import type { ObservedWrite } from '../../observability/reconcile-scope.ts';
+import type { ObservedWrite } from '../../observability/telemetry.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Informer } from '../informer/informer.ts';

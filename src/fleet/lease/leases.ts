@@ -7,7 +7,7 @@ import type { ApiServer } from '../../rest/api/api-server.ts';
 import { within } from '../../rest/api/api-server.ts';
 import { groupPath } from '../../rest/api/discovery.ts';
 import type { StreamedResponse } from '../../rest/api/streamed-response.ts';
-import { readBeginning } from '../../util/read-beginning.ts';
+import { readBeginning } from '../../util/printable.ts';
 import type { Clock } from '../clock.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';

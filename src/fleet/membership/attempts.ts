@@ -5,7 +5,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { CredentialProviders } from '../../providers/credential-providers.ts';
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
-import { codeFieldOf } from '../../util/errno.ts';
+import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import type { FleetProfile } from './identity.ts';
 import type { Failure } from './status.ts';

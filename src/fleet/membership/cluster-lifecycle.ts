@@ -4,7 +4,7 @@
  */
 
 import { reasonOf } from '../../observability/callbacks.ts';
-import { codeFieldOf } from '../../util/errno.ts';
+import { codeFieldOf } from '../../util/guards.ts';
 import { Wait } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import { Attempts, type AttemptsContext, accessOf, isGivenUp } from './attempts.ts';

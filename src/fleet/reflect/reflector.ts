@@ -11,7 +11,7 @@ import { Discovery, type Kind, listPath } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
-import { codeFieldOf } from '../../util/errno.ts';
+import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';

@@ -3,7 +3,7 @@
 import { ApiError } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
-import { readBeginning } from '../../util/read-beginning.ts';
+import { readBeginning } from '../../util/printable.ts';
 import type { Clock } from '../clock.ts';
 import { Informer } from '../informer/informer.ts';
 import { type Lease, leaseKind } from '../lease/lease.ts';

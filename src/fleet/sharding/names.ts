@@ -1,5 +1,6 @@
-/** Names and labels of a fleet's Leases, and what a replica writes in its own Lease. Pure. */
+/** The shards and Leases of a fleet: which replica gets which, their names, what is written in them, and their times. */
 import { createHash } from 'node:crypto';
+import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
 
 const prefix = 'clusterprofile-credentials';
@@ -75,4 +76,103 @@ export function sessionName(identity: string, nonce: string, count: number): str
 /** The identity in a session's name. */
 export function identityOf(session: string): string {
   return session.replace(/_[0-9a-f]+-\d+$/, '');
+}
+
+/** The longest duration of a replica's Lease in milliseconds. */
+export const longestLeaseMs = 600_000;
+
+export interface Timing {
+  /** How long others wait after the last change of a replica's Lease. */
+  readonly durationMs: number;
+  /** How long after the start of its last successful renewal a replica stops its work. */
+  readonly deadlineMs: number;
+  readonly renewMs: number;
+  /** Before a renewal that failed is tried again. */
+  readonly retryMs: number;
+  /** Before a failed change of a shard's Lease is tried again. */
+  readonly shardRetryMs: number;
+  /** For a request, if the hub is fast. */
+  readonly requestTimeoutMs: number;
+  /** For a request, however slow the hub is. */
+  readonly longestRequestMs: number;
+  /** The least time that a renewal gets before the deadline. */
+  readonly shortestMs: number;
+}
+
+/**
+ * A hub that is away for less than a third of the duration changes nothing. It is back 7/12 of the duration after the last
+ * renewal at the latest, when 1/12 is left to the deadline: a renewal that hangs is given up after half of that, and the next
+ * one succeeds.
+ */
+export function timingOf(durationMs: number): Timing {
+  return {
+    durationMs,
+    deadlineMs: (durationMs * 2) / 3,
+    renewMs: durationMs / 4,
+    retryMs: durationMs / 60,
+    shardRetryMs: durationMs / 15,
+    requestTimeoutMs: durationMs / 6,
+    longestRequestMs: durationMs / 3,
+    shortestMs: durationMs / 30,
+  };
+}
+
+/** A little less at random, so that requests that began together spread out. */
+export function spread(ms: number, random: () => number): number {
+  return ms * (0.9 + 0.1 * random());
+}
+
+/** Whole milliseconds to a moment of the clock's uptime: what is less than one would be waited for again and again. */
+export function millisecondsTo(moment: number, clock: Clock): number {
+  return Math.max(0, Math.ceil(moment - clock.uptime()));
+}
+
+/**
+ * By shard, the identity of its replica; `undefined` if there are no replicas. Shares differ by one shard at most. When a
+ * replica comes or goes, little else moves than its own share.
+ */
+export function assignShards(identities: readonly string[], shards: number): readonly (string | undefined)[] {
+  const replicas = identities.map((identity) => ({ identity, hash: hashOf(identity), left: 0 }));
+  replicas.sort((a, b) => a.hash - b.hash || (a.identity < b.identity ? -1 : 1));
+  for (const [index, replica] of replicas.entries())
+    replica.left = Math.floor(shards / replicas.length) + (index < shards % replicas.length ? 1 : 0);
+  const pairs = replicas.flatMap((replica) =>
+    Array.from({ length: shards }, (_, shard) => ({ replica, shard, score: scoreOf(replica.hash, shard) })),
+  );
+  // The pairs that fit best come first.
+  pairs.sort((a, b) => b.score - a.score || a.shard - b.shard || (a.replica.identity < b.replica.identity ? -1 : 1));
+  const owners = new Array<string | undefined>(shards).fill(undefined);
+  for (const { replica, shard } of pairs) {
+    if (replica.left === 0 || owners[shard] !== undefined) continue;
+    owners[shard] = replica.identity;
+    replica.left -= 1;
+  }
+  return owners;
+}
+
+function scoreOf(hash: number, shard: number): number {
+  return mix(hash ^ Math.imul(shard + 1, 0x9e3779b1));
+}
+
+/** Every bit of the input changes half of the bits of the output (the finalizer of MurmurHash3). */
+function mix(value: number): number {
+  let hash = value;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** A text as 32 bits (FNV-1a over its UTF-16 units, and mixed). */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return mix(hash);
+}
+
+/** How many shards a fleet has. Replicas that count on different numbers would work on the same clusters: it never changes. */
+export const shardCount = 64;
+
+/** The shard of a cluster, by what `identify` says of it. */
+export function shardOf(key: string, shards: number): number {
+  return hashOf(key) % shards;
 }

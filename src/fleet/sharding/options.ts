@@ -6,11 +6,9 @@ import { isLabel } from '../../util/hosts.ts';
 import { processName } from '../lease/lease.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import type { fleetShape } from '../option-schemas.ts';
-import { shardCount } from './assignment.ts';
 import { HubLeases } from './lease-source.ts';
-import { leaseSelector } from './names.ts';
+import { leaseSelector, longestLeaseMs, shardCount } from './names.ts';
 import { Sharding } from './sharding.ts';
-import { longestLeaseMs } from './timing.ts';
 
 /** Several replicas share a fleet: each works on a part of the clusters, and no two on the same one. */
 export interface FleetShardingOptions {

@@ -9,10 +9,9 @@ import type { Clock } from '../clock.ts';
 import { Wait } from '../clock.ts';
 import { heldSpec, holderOf, type Lease, leaseKind } from '../lease/lease.ts';
 import type { PatientLeases } from '../lease/leases.ts';
-import { identityOf, labelsOf, replicaAnnotations, sessionName } from './names.ts';
+import { identityOf, labelsOf, millisecondsTo, replicaAnnotations, sessionName, spread, type Timing } from './names.ts';
 import type { Replicas } from './replicas.ts';
 import type { ShardingReport } from './report.ts';
-import { millisecondsTo, spread, type Timing } from './timing.ts';
 
 export interface ReplicaLeaseContext {
   readonly leases: PatientLeases;

@@ -6,9 +6,7 @@ import type { Clock } from '../clock.ts';
 import { guard } from '../guard.ts';
 import type { OwnershipListener } from '../membership/ownership.ts';
 import { emit, type FleetObserver, type LeaseFailed } from '../telemetry.ts';
-import { shardOf } from './assignment.ts';
-import { identityOf } from './names.ts';
-import { timingOf } from './timing.ts';
+import { identityOf, shardOf, timingOf } from './names.ts';
 
 export interface ReportOptions {
   /** Of the fleet. */

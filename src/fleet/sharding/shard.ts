@@ -6,10 +6,10 @@ import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, LeaseView, leaseKind, releasedSpec } from '../lease/lease.ts';
 import type { PatientLeases } from '../lease/leases.ts';
 import type { Fence } from '../membership/ownership.ts';
+import { millisecondsTo, spread, type Timing } from './names.ts';
 import type { ReplicaLease } from './replica-lease.ts';
 import type { Replicas } from './replicas.ts';
 import type { ShardingReport, Taken } from './report.ts';
-import { millisecondsTo, spread, type Timing } from './timing.ts';
 
 /** What shards ask of their replica, and report to it. */
 export interface ShardContext {

@@ -10,14 +10,23 @@ import type { Lease } from '../lease/lease.ts';
 import { PatientLeases } from '../lease/leases.ts';
 import { type Owner, type Ownership, type OwnershipListener, shardLost } from '../membership/ownership.ts';
 import type { FleetObserver } from '../telemetry.ts';
-import { assignShards, shardOf } from './assignment.ts';
 import type { LeaseSource } from './lease-source.ts';
-import { identityOf, isReplica, labelsOf, replicaLeaseName, shardLeaseName, shardOfLease } from './names.ts';
+import {
+  assignShards,
+  identityOf,
+  isReplica,
+  labelsOf,
+  millisecondsTo,
+  replicaLeaseName,
+  shardLeaseName,
+  shardOf,
+  shardOfLease,
+  timingOf,
+} from './names.ts';
 import { ReplicaLease } from './replica-lease.ts';
 import { Fencing, Replicas } from './replicas.ts';
 import { OwnershipChanges, ShardingReport } from './report.ts';
 import { Shard, type ShardContext } from './shard.ts';
-import { millisecondsTo, timingOf } from './timing.ts';
 
 export interface ShardingOptions {
   readonly leases: LeaseSource;

@@ -3,9 +3,8 @@ import type { Agent, IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod/mini';
 import { withoutSecrets } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { codeFieldOf } from '../../util/errno.ts';
-import { printable } from '../../util/printable.ts';
-import { readBeginning } from '../../util/read-beginning.ts';
+import { codeFieldOf } from '../../util/guards.ts';
+import { printable, readBeginning } from '../../util/printable.ts';
 
 /** A request to a token service or a metadata server. */
 export interface Call {

@@ -5,7 +5,7 @@ import * as oidc from 'openid-client';
 import { createGlob } from '../../access/url-pattern.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { codeFieldOf } from '../../util/errno.ts';
+import { codeFieldOf } from '../../util/guards.ts';
 import { expiryOfJwt, timeOf } from '../../util/jwt.ts';
 import { printable } from '../../util/printable.ts';
 import { textField } from '../profile-input.ts';

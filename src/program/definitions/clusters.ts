@@ -1,6 +1,7 @@
 /** Verbs that say something of the clusters, or do something in each. */
-import { hubOptions, outputOptions, profileOptions, providerOptions } from '../option-groups.ts';
+
 import type { Verb } from '../verb.ts';
+import { hubOptions, outputOptions, profileOptions, providerOptions } from '../verb.ts';
 
 export const get: Verb = {
   name: 'get',

@@ -1,6 +1,7 @@
 /** The verbs that write kubeconfigs and ClusterProfiles: kubeconfig, credential, exec and publish. */
-import { hubOptions, outputOptions, profileOptions, providerOptions } from '../option-groups.ts';
+
 import type { OptionSpec, Verb } from '../verb.ts';
+import { hubOptions, outputOptions, profileOptions, providerOptions } from '../verb.ts';
 
 export const kubeconfig: Verb = {
   name: 'kubeconfig',

@@ -1,6 +1,7 @@
 /** Verbs for authors of providers, manifests and plugins, and verbs about the program itself. */
-import { outputOptions } from '../option-groups.ts';
+
 import type { Verb } from '../verb.ts';
+import { outputOptions } from '../verb.ts';
 
 export const lint: Verb = {
   name: 'lint',

@@ -10,8 +10,8 @@ import { readContexts, readText } from './from-kubeconfig.ts';
 import { type Need, planProviders, type Served, typeOf } from './plan-providers.ts';
 import { checkHealth, type DesiredProfile, type Health, Hysteresis, Profiles, rejectedReason } from './profiles.ts';
 import { readProviders, withProviders, writeProviders } from './provider-file.ts';
+import type { ServiceAccount } from './secrets.ts';
 import { managerLabel, Secrets, secretKey } from './secrets.ts';
-import type { ServiceAccount } from './service-account.ts';
 import { profileNamer, type Refused, type SourceCluster, type SourceContent } from './source.ts';
 
 /** What a call of `publish` asks for. */

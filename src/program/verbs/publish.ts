@@ -6,7 +6,7 @@ import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
 import { durationOf } from '../input.ts';
 import { Publisher, type Result, type RoundResult, type Settings } from '../publish/round.ts';
-import type { ServiceAccount } from '../publish/service-account.ts';
+import type { ServiceAccount } from '../publish/secrets.ts';
 import { formatTable, printData } from '../table.ts';
 import { type Call, Options } from '../verb.ts';
 

@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import { ApiError } from '../../errors/index.ts';
 import type { Timers } from '../../util/abortable.ts';
 import { isLoopback } from '../../util/hosts.ts';
-import { readBeginning } from '../../util/read-beginning.ts';
+import { readBeginning } from '../../util/printable.ts';
 import { contentEncodingOf } from '../answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { refusalError, type Shown } from './api-status.ts';

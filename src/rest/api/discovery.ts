@@ -3,7 +3,7 @@
 import { ApiError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Timers } from '../../util/abortable.ts';
-import { readBeginning } from '../../util/read-beginning.ts';
+import { readBeginning } from '../../util/printable.ts';
 import type { ApiServer } from './api-server.ts';
 import { answerTimeoutMs, Deadline } from './api-server.ts';
 import { parseJson } from './api-status.ts';

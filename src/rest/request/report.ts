@@ -6,8 +6,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ConnectionError } from '../../errors/index.ts';
-import { reconcileField, reconcileScope } from '../../observability/reconcile-scope.ts';
-import { emit, isObserved, type Observer, type RequestStart } from '../../observability/telemetry.ts';
+import {
+  emit,
+  isObserved,
+  type Observer,
+  type RequestStart,
+  reconcileField,
+  reconcileScope,
+} from '../../observability/telemetry.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { toOwnError } from '../transport/connection-errors.ts';
 import { type Layer, type OutgoingRequest, type RequestOwner, requestName } from './layer.ts';

@@ -5,7 +5,7 @@ import { authorityProblem } from '../../access/cluster.ts';
 import type { KeyPair } from '../../exec/credential.ts';
 import { rereadMs } from '../../exec/static-credential-source.ts';
 import { Cooldown } from '../../util/backoff.ts';
-import { errnoOf } from '../../util/errno.ts';
+import { errnoOf } from '../../util/guards.ts';
 import type { ClusterLog } from './cluster-log.ts';
 
 /**

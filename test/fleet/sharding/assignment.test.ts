@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { assignShards, shardOf } from '../../../src/fleet/sharding/assignment.ts';
+import { assignShards, shardOf } from '../../../src/fleet/sharding/names.ts';
 import { fc } from '../../fixtures/property.ts';
 
 const identities = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 20 });

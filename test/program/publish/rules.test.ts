@@ -5,7 +5,7 @@ import { configureProviders, type Provider } from '../../../src/diagnose/index.t
 import { type Need, planProviders } from '../../../src/program/publish/plan-providers.ts';
 import { type Health, Hysteresis } from '../../../src/program/publish/profiles.ts';
 import { withProviders } from '../../../src/program/publish/provider-file.ts';
-import { stateOfToken } from '../../../src/program/publish/service-account.ts';
+import { stateOfToken } from '../../../src/program/publish/secrets.ts';
 import { profileNamer } from '../../../src/program/publish/source.ts';
 
 describe('profileNamer', () => {
