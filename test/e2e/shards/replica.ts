@@ -32,9 +32,11 @@ export interface ReplicaOptions {
 export function startReplica(
   identity: string,
   { kubeconfig, command, durationMs }: ReplicaOptions,
-  of: 'clusters' | 'hub' = 'clusters',
+  of: 'clusters' | 'hub' | 'children' = 'clusters',
 ): Replica {
-  const name = of === 'hub' ? './hub-replica-process.ts' : './replica-process.ts';
+  const name = { clusters: './replica-process.ts', hub: './hub-replica-process.ts', children: './children-process.ts' }[
+    of
+  ];
   const program = fileURLToPath(new URL(name, import.meta.url));
   const child = execa(process.execPath, [program, kubeconfig, command, identity, String(durationMs)], {
     stdin: 'ignore',

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { RestConfig } from '../../src/index.ts';
+import { publish, registerCrd } from './crd.ts';
+import { accessBy, clusterOf, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { type Replica, startReplica } from './shards/replica.ts';
+
+const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' } as const;
+const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default' } as const;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+test('three replicas make one child for each template, whatever is killed and restarts, on clusters with two profiles each', async (t) => {
+  const life = lifetimeOf(t);
+  const hub = await startPlane(life, 'hub');
+  await registerCrd(hub);
+  const folder = await mkdtemp(join(tmpdir(), 'children-'));
+  life.after(() => rm(folder, { recursive: true }));
+  const [kubeconfig, command] = [join(folder, 'kubeconfig'), join(folder, 'plugin')];
+  await writeFile(kubeconfig, hub.admin.exportConfig());
+  const planes = await Promise.all(['one', 'two'].map((name) => startPlane(life, name)));
+  for (const plane of planes) {
+    const { mint } = await serviceAccount(plane, 'controller');
+    const answer = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      kind: 'ExecCredential',
+      status: { token: await mint() },
+    };
+    await writeFile(join(folder, plane.name), JSON.stringify(answer));
+    // The same cluster in two inventories.
+    for (const name of [plane.name, `${plane.name}-again`])
+      await publish(hub, name, accessBy(plane.name, clusterOf(plane)));
+  }
+  await writeFile(command, `#!/bin/sh\ncat '${folder}'/"$1"\n`);
+  await chmod(command, 0o755);
+  const configs = planes.map((plane) => {
+    const config = RestConfig.fromKubeConfig({ text: plane.admin.exportConfig() });
+    life.after(() => config.close());
+    return config;
+  });
+  const all: Replica[] = [];
+  life.after(() => {
+    for (const { signal } of all) signal('SIGKILL');
+    return Promise.all(all.map(({ ended }) => ended));
+  });
+  const start = () => {
+    const replica = startReplica(`replica-${all.length}`, { kubeconfig, command, durationMs: 6_000 }, 'children');
+    all.push(replica);
+    return replica;
+  };
+  let templates = 0;
+  const create = async (count: number) => {
+    for (let i = 0; i < count; i++, templates++)
+      for (const config of configs)
+        await config.resource(configMaps).create({ metadata: { name: `t${templates}`, labels: { app: 'template' } } });
+  };
+  /** By template, on each cluster. */
+  const childrenNow = () =>
+    Promise.all(
+      configs.map(async (config) => {
+        const { items } = await config.resource(secrets).list();
+        return items.flatMap(({ metadata }) => (metadata.ownerReferences ?? []).map(({ name }) => name)).toSorted();
+      }),
+    );
+  const phase = async (what: string, act: () => Promise<unknown>) => {
+    await act();
+    const wanted = Array.from({ length: templates }, (_, index) => `t${index}`).toSorted();
+    const patience = performance.now() + 90_000;
+    for (;;) {
+      const found = await childrenNow();
+      if (found.every((names) => new Set(names).size === wanted.length)) {
+        for (const names of found) assert.deepEqual(names, wanted, `${what}: a child twice`);
+        return;
+      }
+      const said = all.map(({ identity, warnings }) => `${identity}: ${warnings.at(-1)}`).join('; ');
+      if (performance.now() > patience) assert.fail(`${what}: not all children within 90 s; ${said}`);
+      await pause(200);
+    }
+  };
+  const living = new Set<Replica>();
+  const kill = async () => {
+    const [killed = assert.fail()] = living;
+    living.delete(killed);
+    // In the middle of its work.
+    const creating = create(10);
+    await pause(100);
+    killed.signal('SIGKILL');
+    await creating;
+    await killed.ended;
+    living.add(start());
+  };
+
+  await phase('three replicas start', async () => {
+    await create(10);
+    for (let i = 0; i < 3; i++) living.add(start());
+  });
+  await phase('kill -9 of one', kill);
+  await phase('kill -9 of another one', kill);
+  await phase('an API server of a cluster restarts', async () => {
+    const [first = assert.fail()] = planes;
+    await create(10);
+    await Promise.all([first.restart(), pause(200)]);
+    await create(5);
+  });
+  await phase('the API server of the hub restarts', async () => {
+    const creating = create(10);
+    await hub.restart();
+    await creating;
+  });
+  await phase('kill -9 of all', async () => {
+    for (const replica of living) replica.signal('SIGKILL');
+    living.clear();
+    await create(5);
+    for (let i = 0; i < 3; i++) living.add(start());
+  });
+  for (const { identity, hasEnded } of living) assert.ok(!hasEnded, `${identity} has ended by itself`);
+});
