@@ -16,10 +16,10 @@ export type {
 } from './access/cluster-profile.ts';
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { ImpersonationConfig } from './access/impersonation.ts';
+export type { Json } from './access/json.ts';
 export type { PluginPolicy } from './access/plugin-policy.ts';
 export type { AllowedProfiles, ApiVersion, EnvVar, ExecConfig, Provider } from './access/provider.ts';
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
-export type { Json } from './access/yaml-text.ts';
 export {
   ApiError,
   ConfigurationError,

@@ -1,7 +1,7 @@
 /** The fields of a ClusterProfile that are read, and how it is said that one cannot be used. */
 import { z } from 'zod';
 import type { ProfileErrorCode } from '../errors/index.ts';
-import type { Json } from './yaml-text.ts';
+import type { Json } from './json.ts';
 
 /** The fields of a ClusterProfile (`multicluster.x-k8s.io/v1alpha1`, KEP-4322) that this package reads. Others are allowed. */
 export interface ClusterProfile {

@@ -1,9 +1,9 @@
 /** What the extensions of a profile add to a plugin: arguments, variables and a config, if the provider's rules allow them. */
 import { isObject } from '../util/guards.ts';
 import type { Ignored, Refuse } from './cluster-profile.ts';
+import { copyJson, type Json } from './json.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
 import { createGlob } from './url-pattern.ts';
-import { copyJson, type Json } from './yaml-text.ts';
 
 /** The three extensions that KEP-4322 and KEP-541 reserve. Others are ignored. */
 export const extensionNames = {

@@ -9,6 +9,7 @@ import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type Ignored, type ParsedCluster, type Refuse } from './cluster-profile.ts';
 import { extensionNames } from './extensions.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
+import { copyJson, type Json } from './json.ts';
 import type { KubeconfigEntry, ListName, MergedKubeconfig } from './kubeconfig-files.ts';
 import {
   checkSent,
@@ -22,7 +23,6 @@ import {
 } from './kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from './resolve.ts';
 import { nearest, schemaProblems } from './schema-problems.ts';
-import { copyJson, type Json } from './yaml-text.ts';
 
 /** The access that one context of a kubeconfig describes. */
 export interface KubeconfigAccess {

@@ -16,10 +16,10 @@ import {
   type Refuse,
 } from './cluster-profile.ts';
 import { applyExtensions } from './extensions.ts';
+import type { Json } from './json.ts';
 import { checkProfile, matchProvider, readCluster } from './profile-cluster.ts';
 import type { ApiVersion, ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
 import { fieldPath } from './schema-problems.ts';
-import type { Json } from './yaml-text.ts';
 
 /** The result of matching a ClusterProfile with the providers: a copy, in plain JSON. */
 export interface ResolvedAccess {

@@ -8,6 +8,7 @@ export { type AccessProvider, type Condition, clusterSchema, type NamedExtension
 export { longestMs, parseDuration } from '../access/duration.ts';
 export { extensionNames } from '../access/extensions.ts';
 export { type FlaggedOptions, flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
+export { copyJson, type Json } from '../access/json.ts';
 export { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 export {
   type KubeconfigEntry,
@@ -37,7 +38,7 @@ export {
 } from '../access/resolve.ts';
 export { fieldPath, nearest } from '../access/schema-problems.ts';
 export { createGlob } from '../access/url-pattern.ts';
-export { copyJson, type Json, kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
+export { kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 export {
   ApiError,
   ConfigurationError,

@@ -5,8 +5,8 @@
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { ResolvedCluster } from '../access/cluster.ts';
+import type { Json } from '../access/json.ts';
 import type { ApiVersion } from '../access/provider.ts';
-import type { Json } from '../access/yaml-text.ts';
 import { kubernetesYaml } from '../access/yaml-text.ts';
 import { AnswerFault, type Credential, logsElsewhere, readCredential } from './credential.ts';
 

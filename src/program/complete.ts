@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { flagOptions, listAt, textAt } from '../diagnose/index.ts';
-import { verbFirst } from './command-line.ts';
+import { verbFirst } from './arguments.ts';
 import { readDefaults, withDefaults } from './config.ts';
 import { isReadOnce, kubeconfigPaths } from './input.ts';
 import { parseManifest, profilesOf } from './profiles.ts';

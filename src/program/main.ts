@@ -5,15 +5,9 @@
 import { basename } from 'node:path';
 import { CommanderError } from 'commander';
 import { errnoOf, printableLines } from '../diagnose/index.ts';
+import { hasProviderFlags, normalizeArguments, splitArguments, verbFirst } from './arguments.ts';
 import { configFile } from './cache.ts';
-import {
-  createCommandLine,
-  hasProviderFlags,
-  normalizeArguments,
-  type Parsed,
-  splitArguments,
-  verbFirst,
-} from './command-line.ts';
+import { createCommandLine, type Parsed } from './command-line.ts';
 import { describeDefaults, readDefaults, withDefaults } from './config.ts';
 import { type ExitCode, exitCodes, Failure } from './failure.ts';
 import { type Stop, stopOnSignals } from './signals.ts';

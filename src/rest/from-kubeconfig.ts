@@ -181,7 +181,7 @@ function unreadable(paths: readonly string[], message: string): never {
   throw new ConfigurationError('KUBECONFIG_INVALID', where, [{ path: '', message }]);
 }
 
-/** Where it is looked for. */
+/** @internal Where it is looked for. */
 export interface DefaultPlaces {
   readonly env: NodeJS.ProcessEnv;
   /** `~/.kube/config`, where there is a home. */
@@ -196,7 +196,7 @@ const processPlaces = (): DefaultPlaces => ({
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
 });
 
-/** Throws a `ConfigurationError`. */
+/** @internal Throws a `ConfigurationError`. */
 export function readDefault(options: KubeconfigOptions, places = processPlaces()): RestConfigParts {
   const settings = parseKubeconfigOptions(options);
   const { env } = places;

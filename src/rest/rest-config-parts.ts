@@ -12,7 +12,7 @@ import type { Destination } from './transport/connection.ts';
 import type { ClusterFacts } from './transport/connection-errors.ts';
 import type { Connections } from './transport/connections.ts';
 
-/** The paths of a credential that needs no plugin, named as in a kubeconfig. */
+/** @internal The paths of a credential that needs no plugin, named as in a kubeconfig. */
 export function credentialFiles({ tokenFile, certificate, key }: StaticUser): Readonly<Record<string, string>> {
   return {
     ...(tokenFile === undefined ? {} : { tokenFile }),
@@ -21,7 +21,7 @@ export function credentialFiles({ tokenFile, certificate, key }: StaticUser): Re
   };
 }
 
-/** A kubeconfig for kubectl, as JSON. */
+/** @internal A kubeconfig for kubectl, as JSON. */
 export function exportKubeconfig({
   name,
   user,
@@ -88,7 +88,7 @@ function impersonationFields(impersonation: ImpersonationHeaders = {}): object {
 
 const extraPrefix = 'impersonate-extra-';
 
-/** What `inspect` shows of a config. */
+/** @internal What `inspect` shows of a config. */
 export function shownInLogs(
   { provider, cluster, exec }: ConfigAccess,
   { cluster: { name, profile }, state }: { readonly cluster: ClusterFacts; readonly state: string },
@@ -102,7 +102,7 @@ export function shownInLogs(
   };
 }
 
-/** What a RestConfig is made of. */
+/** @internal What a RestConfig is made of. */
 export interface RestConfigParts {
   /** Of its cluster and context. */
   readonly name: string;

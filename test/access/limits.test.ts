@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Json } from '../../src/access/yaml-text.ts';
+import type { Json } from '../../src/access/json.ts';
 import { caData } from '../fixtures/ca.ts';
 import { execExtension, refused, resolveCluster, server, withExtension } from '../fixtures/resolving.ts';
 

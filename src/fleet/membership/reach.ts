@@ -37,6 +37,7 @@ interface Tracked {
   cluster: Cluster | undefined;
 }
 
+/** @internal */
 export interface ReachOptions {
   /** Milliseconds for which a cluster is away before it is told. */
   readonly graceMs: number;
@@ -49,6 +50,7 @@ const answerMs = 15_000;
 const [shortestMs, longestMs] = [1_000, 20_000];
 
 /**
+ * @internal
  * State, not edges: whatever is the case at the first look is told, and from then on each change that lasts. A cluster of another replica
  * is forgotten: that one tells.
  */
