@@ -1,6 +1,6 @@
 /** Metrics of a fleet in the caller's prom-client registry: controller-runtime's and client-go's names where they have them. */
 import { ConfigurationError } from '../errors/index.ts';
-import { MetricFactory, type MetricsRegistry } from '../observability/metrics-registry.ts';
+import { MetricFactory, type MetricsRegistry } from '../observability/metrics.ts';
 import type { ClusterState, FleetObserver } from './telemetry.ts';
 
 /** What can be asked of a fleet at any time. */

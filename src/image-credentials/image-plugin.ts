@@ -12,7 +12,7 @@ import type { Ended } from '../exec/process.ts';
 import { withinRunLimit } from '../exec/run-limit.ts';
 import { callSafely } from '../observability/callbacks.ts';
 import { warnOnStderr } from '../observability/logger.ts';
-import { MetricFactory, type MetricsRegistry } from '../observability/metrics-registry.ts';
+import { MetricFactory, type MetricsRegistry } from '../observability/metrics.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import type { ImageProvider } from './config.ts';
 import { decodeResponse, encodeRequest, type ImageRequest, type ImageResponse } from './protocol.ts';

@@ -14,7 +14,7 @@ export {
   type Problem,
 } from '../errors/index.ts';
 export type { Logger } from '../observability/logger.ts';
-export type { MetricsRegistry } from '../observability/metrics-registry.ts';
+export type { MetricsRegistry } from '../observability/metrics.ts';
 export type { DockerConfig, DockerLogin } from './docker-config.ts';
 export {
   type ImageCredentialOptions,

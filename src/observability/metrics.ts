@@ -1,9 +1,12 @@
 /**
- * Metrics of plugin runs and credentials in the caller's prom-client registry. No label has a cluster's name: a fleet would have too
- * many series. It must not know how a plugin is run or a request is sent.
+ * Metrics of plugin runs and credentials in the caller's prom-client registry. No label has a cluster's name: a fleet would have too many
+ * series. It must not know how a plugin is run or a request is sent.
  */
-import type { PluginErrorCode } from '../errors/index.ts';
-import { MetricFactory, type MetricsRegistry } from './metrics-registry.ts';
+
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { checkArgument } from '../errors/check-argument.ts';
+import { ConfigurationError, type PluginErrorCode } from '../errors/index.ts';
+import { isFunction, isObject } from '../util/guards.ts';
 import type { Observer, RunEnd } from './telemetry.ts';
 
 /** The cached credential of an access type. Times are milliseconds since 1970. */
@@ -189,4 +192,78 @@ function clientGoCall({ state, exitCode, signal }: RunEnd): { readonly code: str
   if (signal !== undefined || state === 'timeout') return { code: '-1', call_status: 'plugin_execution_error' };
   if (exitCode === undefined) return { code: '1', call_status: 'client_internal_error' };
   return { code: String(exitCode), call_status: exitCode === 0 ? 'no_error' : 'plugin_execution_error' };
+}
+
+/** The caller's registry, of prom-client 14 or 15. */
+export interface MetricsRegistry {
+  registerMetric(metric: never): void;
+}
+
+/** @internal Creates metrics in the caller's registry. A metric with `collect` is filled when it is read. */
+export class MetricFactory {
+  readonly #registers: Registry[];
+
+  /**
+   * @param where - the class whose metrics these are, for messages
+   * @throws {ConfigurationError} if `options` has no registry; later, if the registry already has a metric of a name
+   */
+  constructor(where: string, options: { readonly registry: MetricsRegistry }) {
+    checkArgument(where, 'options', options, isObject, 'an object: { registry }');
+    const { registry } = options;
+    const isRegistry = (value: unknown) => isObject(value) && isFunction(Reflect.get(value, 'registerMetric'));
+    checkArgument(where, 'registry', registry, isRegistry, 'a Registry of prom-client');
+    const registerMetric = (metric: never) => {
+      try {
+        registry.registerMetric(metric);
+      } catch (error) {
+        const message = error instanceof Error ? error.message.replace(/\.$/, '') : 'cannot be used';
+        throw new ConfigurationError('OPTION_INVALID', where, [
+          { path: 'registry', message: `${message}: make one ${where} for a registry, and share it` },
+        ]);
+      }
+    };
+    // A metric calls nothing else.
+    this.#registers = [{ registerMetric } as Partial<Registry> as Registry];
+  }
+
+  counter<Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[] = [],
+    collect?: (counter: Counter<Label>) => void,
+  ): Counter<Label> {
+    const counter: Counter<Label> = new Counter({
+      name,
+      help,
+      labelNames,
+      registers: this.#registers,
+      ...(collect ? { collect: () => collect(counter) } : {}),
+    });
+    return counter;
+  }
+
+  gauge<Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[] = [],
+    collect?: (gauge: Gauge<Label>) => void,
+  ): Gauge<Label> {
+    const gauge: Gauge<Label> = new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: this.#registers,
+      ...(collect ? { collect: () => collect(gauge) } : {}),
+    });
+    return gauge;
+  }
+
+  histogram<Label extends string = never>(
+    name: string,
+    help: string,
+    buckets: number[],
+    labelNames: readonly Label[] = [],
+  ): Histogram<Label> {
+    return new Histogram({ name, help, labelNames, buckets, registers: this.#registers });
+  }
 }

@@ -5,7 +5,7 @@ import type { Cluster } from '../cluster.ts';
 import { ask, guard, type LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
 import type { Informer } from '../informer/informer.ts';
-import type { Change } from '../informer/pending.ts';
+import type { Change } from '../informer/options.ts';
 import type { ClusterChange, Reach } from '../membership/reach.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';

@@ -5,7 +5,7 @@ import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { isObject, isString, isText } from '../../util/guards.ts';
 import { ask, type LogFields } from '../guard.ts';
-import type { Change } from '../informer/pending.ts';
+import type { Change } from '../informer/options.ts';
 import type { ReflectedResource } from '../reflect/reflector.ts';
 import type { ControllerSource, EnqueueRequest, ReconcileRequest } from './options.ts';
 

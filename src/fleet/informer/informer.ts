@@ -10,7 +10,7 @@ import { Reflector, type ReflectorContext, type ReflectorRestart } from '../refl
 import { inTurn } from '../reflect/turns.ts';
 import { ListSize } from './list-size.ts';
 import type { InformerOptions } from './options.ts';
-import { type Change, type InformerEvent, Pending } from './pending.ts';
+import { type Change, type InformerEvent, Pending } from './options.ts';
 import { CachedVersion, checkVersion, guardedIndexers, Store } from './store.ts';
 
 /** Why an informer currently receives nothing from its server. */

@@ -1,4 +1,4 @@
-/** The options of an informer. */
+/** What an informer is asked for, and what it tells of changes, also to those who read slowly. */
 import { z } from 'zod';
 import { wholeNumber } from '../../options/option-schemas.ts';
 import type { KubernetesObject, UntypedObject } from '../../rest/api/kubernetes-object.ts';
@@ -37,3 +37,85 @@ export const informerShape = {
 };
 /** @internal */
 export const informerSchema = z.strictObject(informerShape, { error: 'must be an object with apiVersion and kind' });
+
+/** An object was added, changed or deleted. */
+export type InformerEvent<T extends KubernetesObject = KubernetesObject> =
+  | {
+      readonly type: 'Apply';
+      readonly object: T;
+      /** The state that the consumer saw last; absent if it has not seen the object. */
+      readonly old?: T;
+      /** The object existed when the loop began, or is of the informer's first list. client-go calls it `isInInitialList`. */
+      readonly initial: boolean;
+    }
+  | { readonly type: 'Delete'; readonly object: T };
+
+/** A change of the cache. */
+export interface Change<T> {
+  readonly key: string;
+  readonly before: T | undefined;
+  readonly after: T | undefined;
+  /** The last state of a deleted object. */
+  readonly gone?: T;
+  /** It comes from the informer's first list. */
+  readonly initial: boolean;
+}
+
+interface Entry<T> {
+  /** The state that the consumer saw last. */
+  readonly seen: T | undefined;
+  readonly after: T | undefined;
+  readonly gone: T | undefined;
+  readonly initial: boolean;
+}
+
+export class Pending<T extends KubernetesObject> {
+  readonly #entries = new Map<string, Entry<T>>();
+  #wake = () => {};
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  add({ key, before, after, gone, initial }: Change<T>): void {
+    const entry = this.#entries.get(key);
+    const seen = entry ? entry.seen : before;
+    // The consumer has not seen this object, only another one of the same name.
+    const last = [gone, entry?.gone].find(
+      (object) => object !== undefined && object.metadata.uid === seen?.metadata.uid,
+    );
+    // An initial object stays initial if it changes before the consumer has seen it.
+    const isInitial = initial || (entry?.initial === true && entry.after?.metadata.uid === after?.metadata.uid);
+    // It was created and deleted before the consumer has seen it.
+    if (seen === undefined && after === undefined) this.#entries.delete(key);
+    else this.#entries.set(key, { seen, after, gone: last, initial: seen === undefined && isInitial });
+    this.#wake();
+  }
+
+  /** Takes the next object's events: two if another object of the same name has replaced it. */
+  take(): readonly InformerEvent<T>[] {
+    const [next] = this.#entries;
+    if (!next) return [];
+    const [key, { seen, after, gone, initial }] = next;
+    this.#entries.delete(key);
+    if (after === undefined) return seen === undefined ? [] : [{ type: 'Delete', object: gone ?? seen }];
+    if (seen === undefined) return [{ type: 'Apply', object: after, initial }];
+    if (seen.metadata.uid === after.metadata.uid) return [{ type: 'Apply', object: after, old: seen, initial: false }];
+    return [
+      { type: 'Delete', object: gone ?? seen },
+      { type: 'Apply', object: after, initial: false },
+    ];
+  }
+
+  /** Resolves when there is a change, or `wake` is called. */
+  async changed(): Promise<void> {
+    if (this.#entries.size > 0) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  wake(): void {
+    this.#wake();
+  }
+}

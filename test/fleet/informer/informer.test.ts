@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Informer } from '../../../src/fleet/informer/informer.ts';
-import type { InformerEvent } from '../../../src/fleet/informer/pending.ts';
+import type { InformerEvent } from '../../../src/fleet/informer/options.ts';
 import { refuse } from '../../fixtures/config-map-server.ts';
 import { type ConfigMap, startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
