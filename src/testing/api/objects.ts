@@ -64,9 +64,12 @@ export interface KubernetesObject extends StoredObject {
   readonly kind: string;
 }
 
-/** An object as it goes out: a list of built-in objects leaves out what its own kind says. */
+/** An object as it goes out: a list of built-in objects leaves out what its own kind says. One that was not stored has no version. */
 export function present(type: ResourceType, object: StoredObject): KubernetesObject {
-  return { kind: type.kind, apiVersion: apiVersionOf(type), ...object };
+  const { resourceVersion } = object.metadata;
+  const shown =
+    resourceVersion === '' ? withMeta<JsonObject & StoredObject>(object, { resourceVersion: undefined }) : object;
+  return { kind: type.kind, apiVersion: apiVersionOf(type), ...shown };
 }
 
 /** The object with other metadata; fields that are `undefined` go. */

@@ -1,4 +1,4 @@
-// What the random requests do not draw: objects that end, definitions, tokens, generations, and what single kinds refuse. Of each
+// Writes, lists and watches, objects that end, definitions, tokens, generations, dry runs, and what single kinds refuse. Of each
 // answer what the step is about is compared, as kinds such as Pod have defaults that the fake does not know.
 import { isDeepStrictEqual } from 'node:util';
 import { isList, isObject, type JsonObject, valueAt } from '../../../src/testing/api/json.ts';
@@ -58,6 +58,8 @@ export async function compareScenarios(sides: readonly [real: Side, fake: Side])
   };
   await step(post('/api/v1/namespaces', { metadata: { name: namespace } }), nothing);
   for (const name of ['default', 'bot']) await step(post(`${inside}/serviceaccounts`, { metadata: { name } }), nothing);
+  await objects(step);
+  await dryRuns(step);
   await namespaces(step);
   await definitions(step);
   await tokens(step);
@@ -66,6 +68,108 @@ export async function compareScenarios(sides: readonly [real: Side, fake: Side])
   await applies(step);
   await forms(step);
   return compared;
+}
+
+/** What of an object a client has written. */
+const written: Pick = (body) => {
+  const { name = null, labels = null, annotations = null } = Object(valueAt(body, ['metadata'])) as JsonObject;
+  return [valueAt(body, ['kind']) ?? null, name, labels, annotations, valueAt(body, ['data']) ?? null];
+};
+/** The names in a list and where it ends; the types and names of a watch's events. */
+const listed: Pick = (body) => {
+  if (isList(body))
+    return body
+      .filter((event) => valueAt(event, ['type']) !== 'BOOKMARK')
+      .map((event) => [valueAt(event, ['type']) ?? null, valueAt(event, ['object', 'metadata', 'name']) ?? null]);
+  const items = valueAt(body, ['items']);
+  const names = (isList(items) ? items : []).map((item) => valueAt(item, ['metadata', 'name']) ?? null);
+  return [names, valueAt(body, ['metadata', 'remainingItemCount']) ?? null, valueAt(body, ['reason']) ?? null];
+};
+
+/** Each verb on an object and its collection, right and wrong. */
+async function objects(step: Step): Promise<void> {
+  const maps = `${inside}/configmaps`;
+  const map = (name: string, data: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, ...metadata },
+    data,
+  });
+  const patchOf = (type: string, body: unknown): Sent => ({
+    ...merge(`${maps}/a`, body as JsonObject, { 'content-type': `application/${type}` }), // a JSON patch is a list
+  });
+  for (const name of ['a', 'b', 'c']) await step(post(maps, map(name, { x: name }, { labels: { of: name } })), written);
+  for (const sent of [
+    post(maps, map('a')),
+    post(maps, { kind: 'Secret', apiVersion: 'v1', metadata: { name: 'd' } }),
+    post(maps, { metadata: {} }),
+    post(maps, map('Upper')),
+    { method: 'POST', path: maps, body: '{', headers: { 'content-type': 'application/json' } },
+    { method: 'PUT', path: `${maps}/a`, body: map('b') },
+    { method: 'PUT', path: `${maps}/a`, body: map('a', {}, { resourceVersion: '1' }) },
+    { method: 'PUT', path: `${maps}/none`, body: map('none', {}, { uid: 'u' }) },
+    get(`${maps}/none`),
+    remove(`${maps}/none`),
+    remove(`${maps}/a`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'other' } }),
+    patchOf('json-patch+json', [{ op: 'test', path: '/data/x', value: 'other' }]),
+    patchOf('json-patch+json', [{ op: 'remove', path: '/data/none' }]),
+    patchOf('unknown+json', {}),
+    get(`${maps}?labelSelector=!!`),
+    get(`${maps}?fieldSelector=spec.x=1`),
+    get('/api/v1/nothings'),
+    get('/apis/none.example.com/v1/nothings'),
+  ])
+    await step(sent);
+  for (const sent of [
+    { method: 'PUT', path: `${maps}/a`, body: map('a', { x: '2' }) },
+    patchOf('json-patch+json', [{ op: 'add', path: '/data/y', value: '1' }]),
+    patchOf('merge-patch+json', { data: { x: null }, metadata: { annotations: { a: 'b' } } }),
+    patchOf('strategic-merge-patch+json', { metadata: { labels: { z: '1', of: null } } }),
+    get(`${maps}/a`),
+  ])
+    await step(sent, written);
+  const names = 'fieldSelector=metadata.name!=kube-root-ca.crt';
+  for (const query of [
+    names,
+    `${names}&limit=2`,
+    `${names}&labelSelector=of%20in%20(b,c)`,
+    `${names}&labelSelector=!of`,
+  ])
+    await step(get(`${maps}?${query}`), listed);
+  for (const query of [
+    '',
+    '&resourceVersion=0',
+    '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
+  ])
+    await step(get(`${maps}?watch=true&timeoutSeconds=1&${names}${query}`), listed);
+  await step(remove(`${maps}?labelSelector=of%3Dc`), listed);
+  for (const name of ['a', 'b']) await step(remove(`${maps}/${name}`), (body) => [valueAt(body, ['status']) ?? null]);
+}
+
+/** Answers of writes that are not done, and that they are not. */
+async function dryRuns(step: Step): Promise<void> {
+  const maps = `${inside}/configmaps`;
+  const [dry, path] = ['dryRun=All', `${maps}/dry`];
+  const version = at('metadata', 'resourceVersion');
+  const isNew: Pick = (body) => [written(body) ?? null, version(body) === undefined];
+  await step(post(`${maps}?${dry}`, { metadata: { name: 'dry' }, data: { x: '1' } }), isNew);
+  await step(
+    apply(`${path}?${dry}&fieldManager=me`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'dry' } }),
+    isNew,
+  );
+  await step(get(path));
+  await step(post(maps, { metadata: { name: 'dry' }, data: { x: '1' } }), written);
+  const options = { apiVersion: 'v1', kind: 'DeleteOptions', dryRun: ['All'] };
+  for (const sent of [
+    merge(`${path}?${dry}`, { data: { x: '2' } }),
+    { method: 'PUT', path: `${path}?${dry}`, body: { metadata: { name: 'dry' }, data: { x: '3' } } },
+    remove(`${path}?${dry}`),
+    remove(path, options),
+  ]) {
+    await step(sent, (body) => [written(body) ?? null, valueAt(body, ['status']) ?? null]);
+    await step(get(path), written);
+  }
+  await step(remove(path), nothing);
 }
 
 async function namespaces(step: Step): Promise<void> {
