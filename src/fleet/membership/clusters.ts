@@ -100,9 +100,8 @@ export class Clusters {
 
   /** Looks at all of them now, and at each change. */
   reach(options: ReachOptions): Reach {
-    const reach = new Reach(options);
+    const reach = new Reach(options, (closed) => this.#reaches.delete(closed));
     this.#reaches.add(reach);
-    this.#stop.addEventListener('abort', () => reach.close(), { once: true });
     for (const lifecycle of this) reach.look(lifecycle);
     return reach;
   }

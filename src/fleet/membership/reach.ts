@@ -58,9 +58,11 @@ export class Reach {
   readonly #options: ReachOptions;
   readonly #tracked = new Map<string, Tracked>();
   readonly #closed = new AbortController();
+  readonly #onClose: (reach: Reach) => void;
 
-  constructor(options: ReachOptions) {
+  constructor(options: ReachOptions, onClose: (reach: Reach) => void) {
     this.#options = options;
+    this.#onClose = onClose;
   }
 
   /** What is the case now: each cluster that was told of. */
@@ -94,6 +96,7 @@ export class Reach {
   close(): void {
     this.#closed.abort();
     for (const name of [...this.#tracked.keys()]) this.#forget(name);
+    this.#onClose(this);
   }
 
   #forget(name: string): void {
