@@ -146,7 +146,7 @@ function notPublished(what: string): string {
 function nearMatch(offered: readonly string[], configured: readonly string[]): string {
   for (const name of offered.slice(0, 20)) {
     const meant = name.length > longestCompared ? undefined : nearest(name, configured.slice(0, 100));
-    if (meant !== undefined) return `did the profile mean "${meant}" by "${name}"? It `;
+    if (meant !== undefined) return `"${name}" is not configured; did you mean "${meant}"? The profile `;
   }
   return '';
 }

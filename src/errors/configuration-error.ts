@@ -15,7 +15,7 @@ export interface Problem {
   readonly path: string;
   /** What is wrong and what to write instead. */
   readonly message: string;
-  /** The file, where several were read together. */
+  /** The file, if several were read together. */
   readonly file?: string;
   /** Line in the file, counted from 1. */
   readonly line?: number;

@@ -32,7 +32,7 @@ export class Credential {
     this.expiresAt = expiresAt;
   }
 
-  /** The value of the `Authorization` header, where there is a token or password. */
+  /** The value of the `Authorization` header, if there is a token or password. */
   get authorization(): string | undefined {
     return this.#authorization;
   }

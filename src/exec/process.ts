@@ -20,7 +20,7 @@ export interface Ended {
   readonly stderrCut: boolean;
   readonly tooLarge: boolean;
   readonly timedOut: boolean;
-  /** An operating system's code, where the process could not be started. */
+  /** An operating system's code, if the process could not be started. */
   readonly startError: string | undefined;
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;

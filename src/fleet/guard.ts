@@ -14,7 +14,7 @@ export function guard(logger: Logger, fields: LogFields, what: string, call: () 
 }
 
 /**
- * Calls it for its value, which `read` checks: it throws if the value cannot be used. Returns `undefined`, and logs why, where there is
+ * Calls it for its value, which `read` checks: it throws if the value cannot be used. Returns `undefined`, and logs why, if there is
  * no value.
  */
 export function ask<T>(

@@ -17,7 +17,7 @@ export interface ConditionLike {
 
 /**
  * Sets the condition of one type, as apimachinery's `meta.SetStatusCondition` does. Its `lastTransitionTime` changes only when its
- * `status` does. It is the current time where you give none.
+ * `status` does. It is the current time if you give none.
  *
  * @returns a new list; the same one if nothing has changed
  * @example

@@ -7,7 +7,7 @@ import { isSubdomain } from '../util/hosts.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';
 
-/** What is asked for where a server is given. */
+/** What is asked for when a server has to be given. */
 export const restConfigWords = 'a RestConfig: RestConfig.fromDefault(), or RestConfig.fromKubeConfig({ path })';
 
 export const isRestConfig = (value: unknown): boolean => value instanceof RestConfig;

@@ -110,6 +110,6 @@ export function parseFleetOptions(options: FleetOptions): FleetSettings {
   const settings = parseOptionsWith(schema, options);
   if (!settings.preview) return { ...settings, preview: undefined };
   const preview = new Preview(settings.logger);
-  // Replicas share nothing where no Lease is written.
+  // Replicas share nothing if no Lease is written.
   return { ...settings, preview, hub: RestConfig.withPreview(settings.hub, preview), sharding: undefined };
 }

@@ -17,9 +17,9 @@ Gives Docker, crane and the like the credentials of a kubelet's image credential
   IMAGE_CREDENTIAL_PROVIDER_BIN_DIR  the folder of the plugins
 and in ~/.docker/config.json: { "credHelpers": { "registry.example.dev": "clusterprofile" } }
   get      reads a registry from stdin, prints { ServerURL, Username, Secret }
-  list     prints the registries that patterns without a * name, with their user names
+  list     prints the registries with exact patterns, and their user names
   version  prints the version of the package
-store and erase are refused: nothing is kept here.`;
+store and erase are refused: this helper is read-only.`;
 
 /** Messages that Docker's client library recognises: no such login (it continues without one), and an empty stdin. */
 const notFound = 'credentials not found in native keychain';
@@ -119,7 +119,7 @@ async function answer(verb: string): Promise<string> {
     case 'store':
     case 'erase':
       await readServerUrl();
-      throw new UsageError(`${verb}: nothing is kept here; configure a plugin`);
+      throw new UsageError(`${verb}: this helper is read-only; configure a plugin`);
     default:
       throw new UsageError(`${name}: unknown action: ${verb}\n${usage}`);
   }

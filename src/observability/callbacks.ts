@@ -1,6 +1,6 @@
 /**
  * Guards callbacks that must not fail this package: loggers, `onChange`, metrics. Such a function may throw, or return a promise that
- * rejects; neither may end the process, or break what this package is doing. Where a failure has consequences, as that of `reconcile`
+ * rejects; neither may end the process, or break what this package is doing. If a failure has consequences, as that of `reconcile`
  * has, the function is called there.
  */
 

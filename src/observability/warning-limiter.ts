@@ -29,7 +29,7 @@ export type WarningKind =
   | 'identity'
   /** The profile asks for something that it does not get. Cleared when it no longer does. */
   | 'ignored'
-  /** The same, where only the plugin's run shows it. */
+  /** The same, if only the plugin's run shows it. */
   | 'left out'
   /** A request was refused. An event: cleared by time alone. */
   | 'refusal'
@@ -147,7 +147,7 @@ export class WarningLimiter {
     this.#subjects.get(name)?.get(kind)?.active.delete(key);
   }
 
-  /** The problems of this kind have cleared. `message` says so, at info, where one of them was logged. */
+  /** The problems of this kind have cleared. `message` says so, at info, if one of them was logged. */
   clear(subject: Subject, kind: WarningKind, message?: string): void {
     const active = this.#subjects.get(subject.name)?.get(kind)?.active;
     if (!active || active.size === 0) return;

@@ -31,7 +31,7 @@ function isLogger(value: unknown): boolean {
   return isFunction(warn) && others.every((other) => other === undefined || isFunction(other));
 }
 
-/** A kind of objects, and where it matters a namespace. */
+/** A kind of objects and, if it matters, a namespace. */
 export const kindShape = {
   apiVersion: text('v1, or group/version'),
   kind: text('a kind, for example Pod'),

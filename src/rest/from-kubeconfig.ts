@@ -184,7 +184,7 @@ function unreadable(paths: readonly string[], message: string): never {
 /** @internal Where it is looked for. */
 export interface DefaultPlaces {
   readonly env: NodeJS.ProcessEnv;
-  /** `~/.kube/config`, where there is a home. */
+  /** `~/.kube/config`, if there is a home. */
   readonly kubeconfig: () => string | undefined;
   /** The folder that a pod's service account is mounted at. */
   readonly serviceAccount: string;

@@ -111,7 +111,7 @@ export interface RestConfigParts {
   readonly access: ConfigAccess;
   readonly destination: Destination;
   readonly connections: Connections;
-  /** Where the connections are this config's alone: stops the runs of its plugin. */
+  /** If the connections are this config's alone: stops the runs of its plugin. */
   readonly stop?: AbortController;
   /** Collects what its writes would have changed: none of them is done. */
   readonly preview?: Preview | undefined;

@@ -98,8 +98,8 @@ export class RestConfig extends KubeConfigFace {
   }
 
   /**
-   * For one context of an ordinary kubeconfig: with the same authenticator where its user has `exec`, with a token, tokenFile,
-   * user name or certificate if it has one (it wins over `exec`, as in client-go), else without a credential. `as` and its
+   * Gives a config for one context of an ordinary kubeconfig. Uses the token, tokenFile, user name or certificate of its user, else its `exec`
+   * (client-go's order), else no credential. `as` and its
    * companions are sent, and the context's namespace is that of objects which name none. Nothing is shared with other configs:
    * after `close()` connections and plugin runs end with the last open stream.
    *
@@ -224,7 +224,7 @@ export class RestConfig extends KubeConfigFace {
   async close(): Promise<void> {
     await this.#dispatcher.close();
     const { connections, stop } = this.#parts;
-    // Where the connections are this config's alone, they end with it, and then the runs of its plugin.
+    // If the connections are this config's alone, they end with it, and then the runs of its plugin.
     if (stop) connections.retire(() => stop.abort());
   }
 

@@ -83,7 +83,7 @@ cd -P ./answer || exit 70
 exit "$exit_code"
 `;
 
-/** Sourced by the script, in the answer's folder: the file `input` is there where the run has read its stdin. */
+/** Sourced by the script, in the answer's folder: the file `input` is there if the run has read its stdin. */
 const behaviour = ({ exitCode = 0, delayMs = 0, auth }: PluginAnswer) =>
   [
     `exit_code=${exitCode}`,

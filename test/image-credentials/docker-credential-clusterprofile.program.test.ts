@@ -106,8 +106,8 @@ describe('docker-credential-clusterprofile', () => {
   test('store and erase are refused, version and --help answer, and anything else gets the usage', async (t) => {
     const run = await startHelper(t, respond(auth));
     for (const [args, expectedCode, expected] of [
-      [['store'], 1, /^store: nothing is kept here; configure a plugin$/],
-      [['erase'], 1, /^erase: nothing is kept here; configure a plugin$/],
+      [['store'], 1, /^store: this helper is read-only; configure a plugin$/],
+      [['erase'], 1, /^erase: this helper is read-only; configure a plugin$/],
       [['version'], 0, /^docker-credential-clusterprofile \(clusterprofile-credentials\) v\d+\.\d+\.\d+/],
       [['-h'], 0, /^Usage: docker-credential-clusterprofile <store\|get\|erase\|list\|version>/],
       [['get', 'gcr.io'], 1, /^Usage: /],

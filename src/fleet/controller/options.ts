@@ -226,7 +226,7 @@ export interface EnqueueRequest extends ReconcileRequest {
 /** A controller that was added to a fleet. */
 export interface ControllerHandle {
   /**
-   * Queues an item, for a change that no cache shows: of a webhook, a queue, a timer. Returns `false`, and does nothing, where the cluster
+   * Queues an item, for a change that no cache shows: of a webhook, a queue, a timer. Returns `false`, and does nothing, if the cluster
    * is not engaged in this process.
    *
    * @throws ConfigurationError `OPTION_INVALID` if it is no request

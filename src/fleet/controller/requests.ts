@@ -85,7 +85,7 @@ function differ(before: Texts | null = {}, after: Texts | null = {}): boolean {
 }
 
 /**
- * Whether a change counts. New and deleted objects always do, also where one of the same name has replaced another: a predicate that
+ * Whether a change counts. New and deleted objects always do, also if one of the same name has replaced another: a predicate that
  * throws must not hide a change either.
  */
 export function passes<T extends KubernetesObject>(

@@ -143,7 +143,7 @@ export class CachedVersion {
   readonly #waiters = new Set<Waiter>();
   #version: string | undefined;
 
-  /** The cache has everything up to this version. It may be older than before, where a server was restored from a backup. */
+  /** The cache has everything up to this version. It may be older than before, if a server was restored from a backup. */
   set(version: string): void {
     this.#version = version;
     for (const waiter of this.#waiters) if (!isOlder(version, waiter.version)) waiter.resolve();

@@ -70,7 +70,7 @@ export class LeaseLock {
   }
 
   /**
-   * Takes it where no other process holds it, or renews it. `false` if another process holds it, or the answer came too late.
+   * Takes it if no other process holds it, or renews it. `false` if another process holds it, or the answer came too late.
    * Rejects with the failure of a request; the server may have done it all the same, which the next attempt finds out.
    */
   async hold(): Promise<boolean> {
@@ -91,7 +91,7 @@ export class LeaseLock {
 
   /**
    * Releases it: it is not held from now on, and free for others as soon as the server has the change. Rejects with the failure
-   * of a request, or where others change it each time; others then wait until it has expired.
+   * of a request, or if others change it each time; others then wait until it has expired.
    */
   async release(): Promise<void> {
     this.#heldUntil = Number.NEGATIVE_INFINITY;

@@ -174,7 +174,7 @@ export class LeaseView {
   }
 
   /**
-   * There is none. Where there was one, it was deleted by hand. Its holder does not know that yet, and need not be the one that
+   * There is none. If there was one, it was deleted by hand. Its holder does not know that yet, and need not be the one that
    * was seen last: the whole duration counts from now.
    */
   acceptAbsence(version?: string): boolean {

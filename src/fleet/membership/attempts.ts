@@ -77,7 +77,7 @@ export class Attempts {
     this.#retryAt = 0;
   }
 
-  /** Earlier failures no longer count. `message` says so, where one was warned about. */
+  /** Earlier failures no longer count. `message` says so, if one was warned about. */
   forget(message?: string): void {
     this.#failures = 0;
     this.#failure = undefined;

@@ -1,6 +1,6 @@
 /**
  * This replica's own Lease: the only clock of sharding. While it is renewed, all shards whose Leases name its session are this
- * replica's. Where another process has changed or deleted it, the session is over for ever, and the next one begins.
+ * replica's. If another process has changed or deleted it, the session is over for ever, and the next one begins.
  */
 import { ApiError } from '../../errors/index.ts';
 import { within } from '../../rest/api/api-server.ts';
@@ -127,7 +127,7 @@ export class ReplicaLease {
       // A request that is waited for no longer may succeed yet.
       if (!this.isValid || !isTimeout(error)) report.failed('replica', error);
     }
-    // Counted from its start: where the hub is slow, the next one begins at once.
+    // Counted from its start: if the hub is slow, the next one begins at once.
     const next =
       this.#renewedAt >= start
         ? this.#renewedAt + spread(timing.renewMs, random)
@@ -159,7 +159,7 @@ export class ReplicaLease {
     if (isOurs()) [isWritten] = await Promise.all([this.#put(known, timing.durationMs), read(timing.durationMs)]);
     if (!isWritten && isOurs() && view.lease === known) {
       const now = await leases.get(leaseName, timing.durationMs);
-      // Its own write, whose answer is late or lost, or an edit. Where it still names the session, no other process has ended it.
+      // Its own write, whose answer is late or lost, or an edit. If it still names the session, no other process has ended it.
       if (view.lease === known) {
         if (now) view.accept(now);
         else view.acceptAbsence();
@@ -187,7 +187,7 @@ export class ReplicaLease {
     await read();
     const view = replicas.viewOf(leaseName);
     const named = [...sessions()].filter((session) => identityOf(session) === identity);
-    // Where its Lease was deleted by hand, only those of its shards show that the other one may live.
+    // If its Lease was deleted by hand, only those of its shards show that the other one may live.
     const rival = [...named, view.holder ?? ''].find((session) => !this.#isOwn(session) && replicas.isLive(session));
     if (rival) {
       report.duplicated(rival);

@@ -38,7 +38,7 @@ export class Replicas {
     return view;
   }
 
-  /** The Lease of the replica of a session. Where it was never seen, its whole duration counts from now. */
+  /** The Lease of the replica of a session. If it was never seen, its whole duration counts from now. */
   viewOfSession(session: string): LeaseView {
     const view = this.viewOf(replicaLeaseName(this.#options.name, identityOf(session)));
     if (!view.isKnown) view.acceptAbsence();
@@ -106,7 +106,7 @@ export class Fencing {
     this.#context = context;
   }
 
-  /** Makes sure that a session is over, and can never be valid again. Resolves with `false` where it lives. */
+  /** Makes sure that a session is over, and can never be valid again. Resolves with `false` if it lives. */
   endSession(session: string): Promise<boolean> {
     const underWay = this.#underWay.get(session);
     if (underWay) return underWay;

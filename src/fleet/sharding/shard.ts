@@ -26,7 +26,7 @@ export interface ShardContext {
   wants(shard: number): boolean | undefined;
   /** Nothing of this replica works on it. */
   isIdle(shard: number): boolean;
-  /** Makes sure that a session is over, and can never be valid again. `false` where it lives. */
+  /** Makes sure that a session is over, and can never be valid again. `false` if it lives. */
   endSession(session: string): Promise<boolean>;
   /** The owner may be another one. */
   changed(shard: Shard): void;
@@ -102,7 +102,7 @@ export class Shard {
     return this.view.lease && this.view.holder;
   }
 
-  /** Its Lease names this session, which wrote it. Where the session is valid, the shard is this replica's. */
+  /** Its Lease names this session, which wrote it. If the session is valid, the shard is this replica's. */
   get #isTaken(): boolean {
     return this.#taken === this.#context.own.session && this.#holder === this.#taken;
   }
@@ -231,7 +231,7 @@ export class Shard {
     else this.view.acceptAbsence();
   }
 
-  /** Whether the server has it like this now. It has not where the Lease is another one than `lease`. */
+  /** Whether the server has it like this now. It has not if the Lease is another one than `lease`. */
   async #write(lease: Lease | undefined, spec: LeaseSpec): Promise<boolean> {
     const { leases, labels } = this.#context;
     const known = lease?.metadata;

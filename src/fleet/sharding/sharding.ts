@@ -102,7 +102,7 @@ export class Sharding implements Ownership {
     return this.#shards.filter(({ isOwned }) => isOwned).length;
   }
 
-  /** How many replicas live, this one included where its session is valid. */
+  /** How many replicas live, this one included if its session is valid. */
   get replicas(): number {
     return this.#replicas.size + (this.#own.isValid ? 1 : 0);
   }

@@ -109,7 +109,7 @@ function readSecret(option: string, file: string): string {
   return secret;
 }
 
-/** The token's audiences: those of the operator, and that of the profile where the operator allows it. */
+/** The token's audiences: those of the operator, and that of the profile if the operator allows it. */
 function audiencesOf(settings: IssuerSettings, config: unknown): readonly string[] {
   const { audiences, profileAudiences, resources } = settings;
   const named = textField(config, 'audience');

@@ -1,5 +1,5 @@
 /**
- * The providers that clusters need: those of the provider file where they fit, else new ones, with the narrowest rules that let the
+ * The providers that clusters need: those of the provider file if they fit, else new ones, with the narrowest rules that let the
  * profiles through. Pure.
  */
 

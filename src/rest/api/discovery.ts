@@ -8,7 +8,7 @@ import type { ApiServer } from './api-server.ts';
 import { answerTimeoutMs, Deadline } from './api-server.ts';
 import { parseJson } from './api-status.ts';
 
-/** Which objects: a kind, and where it matters a namespace. */
+/** Which objects: a kind and, if it matters, a namespace. */
 export interface Kind {
   /** `v1`, or `group/version`. */
   readonly apiVersion: string;

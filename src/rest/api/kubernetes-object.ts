@@ -111,7 +111,7 @@ export type MergePatch<T> = T extends string
       ? { readonly [K in keyof T]?: MergePatch<T[K]> | null | undefined }
       : T;
 
-/** `namespace/name`, or the name alone where the resource has no namespaces: the key of a cache. */
+/** `namespace/name`, or the name alone if the resource has no namespaces: the key of a cache. */
 export function keyOf({ metadata: { name, namespace } }: KubernetesObject): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }

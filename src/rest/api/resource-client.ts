@@ -96,7 +96,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     }
   }
 
-  /** Returns the objects, or a page of them where there is a `limit`. */
+  /** Returns the objects, or a page of them if there is a `limit`. */
   async list(options: ListOptions = {}): Promise<ResourceList<T>> {
     const { signal, ...query } = parseOptionsWith(callSchemas.list, options);
     const list = await this.#send({ method: 'GET', query, signal });

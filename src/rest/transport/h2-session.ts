@@ -76,7 +76,7 @@ export function watchSession(
       // Before undici's own listeners: it takes every error in the middle of a response for one of its length.
       stream.on('error', (error) => {
         if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) unprocessed();
-        // Node says so where the length of a response is not what its header says, and of what cannot be read.
+        // Node says so if the length of a response is not what its header says, and of what cannot be read.
         else if (stream.rstCode !== constants.NGHTTP2_PROTOCOL_ERROR) lost(error);
       });
       stream.on('frameError', (type) => type === headersFrame && unprocessed());

@@ -220,7 +220,7 @@ export class PooledSocket implements Carrier {
   }
 
   /**
-   * A stream begins. Where the server has not processed it (it refused it, or its GOAWAY came before the stream was written), undici
+   * A stream begins. If the server has not processed it (it refused it, or its GOAWAY came before the stream was written), undici
    * would send the request again by itself: on this connection, for as long as that takes no more, or after its client was
    * destroyed, which ends the process.
    */

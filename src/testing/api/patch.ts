@@ -231,7 +231,7 @@ export function patched(
   }
 }
 
-/** What a patch has made is invalid, where the same in a PUT is a bad request. */
+/** What a patch has made is invalid, while the same in a PUT is a bad request. */
 function readPatched(type: ResourceType, object: Json): GivenObject {
   try {
     return readObject(type, object);

@@ -33,7 +33,7 @@ status:
     const other = profile('{ server: https://a.example.com }', 'gogle');
     assert.match(
       linesFor(provider(), other).join(),
-      /^1\.yaml:6:3: warning: .*did the profile mean "google".*\(NO_PROVIDER\)$/,
+      /^1\.yaml:6:3: warning: .*did you mean "google".*\(NO_PROVIDER\)$/,
     );
     assert.deepEqual(linesFor(other), []);
   });
