@@ -6,6 +6,7 @@ import type { Logger } from '../observability/logger.ts';
 import { milliseconds, parseOptionsWith, sharedOptions, signal, wholeNumber } from '../options/option-schemas.ts';
 import { CredentialProviders } from '../providers/credential-providers.ts';
 import { keyOf } from '../rest/api/kubernetes-object.ts';
+import { Preview } from '../rest/request/previewed-writes.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import { abortable } from '../util/abortable.ts';
 import { isFunction } from '../util/guards.ts';
@@ -161,6 +162,12 @@ export interface ForEachClusterOptions extends ListProfilesOptions {
    * @default 60_000
    */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Changes nothing: what the function would write is logged and collected. See `GetConfigOptions.preview`.
+   *
+   * @default none: writes are done
+   */
+  readonly preview?: Preview | undefined;
   /** Begins no further cluster, and aborts those that have begun. Their results have its reason as `error`. */
   readonly signal?: AbortSignal | undefined;
   /** @internal For tests. */
@@ -189,6 +196,7 @@ const schema = z.strictObject({
   ...profilesShape,
   concurrency: wholeNumber.default(20),
   timeoutMs: milliseconds(1).default(60_000),
+  preview: z.instanceof(Preview, { error: 'must be new Preview()' }).optional(),
   signal,
   clock,
 });
@@ -229,7 +237,7 @@ export async function forEachCluster<T>(
 async function resultOf<T>(
   profile: FleetProfile,
   run: (cluster: ClusterTask) => Promise<T> | T,
-  { providers, timeoutMs, signal, clock }: z.output<typeof schema>,
+  { providers, timeoutMs, preview, signal, clock }: z.output<typeof schema>,
 ): Promise<ClusterResult<T>> {
   const name = keyOf(profile);
   const late = new AbortController();
@@ -241,7 +249,7 @@ async function resultOf<T>(
   let config: RestConfig | undefined;
   try {
     own.throwIfAborted();
-    const given = providers.getConfig(profile);
+    const given = providers.getConfig(profile, { preview });
     config = given;
     return { name, value: await abortable(async () => run({ name, profile, config: given, signal: own }), own) };
   } catch (error) {

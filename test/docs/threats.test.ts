@@ -105,14 +105,14 @@ const threats: readonly (readonly [
     ['test/plugins/plugins.program.test.ts', 'mints tokens for the audience that it is given, of what may be named'],
   ],
   [
-    "a profile makes `oidc-credentials` get a token for an audience that is not its writer's",
+    'a profile makes `oidc-credentials` get a token for a disallowed audience',
     [
       'test/plugins/oidc-credentials.program.test.ts',
       'lets a profile name the audience that its operator allows, and no other',
     ],
   ],
   [
-    "a profile makes `eks-credentials` sign for a cluster that is not its writer's, or picks the role, the STS or the metadata server",
+    'a profile makes `eks-credentials` sign for a disallowed cluster, or picks the role, the STS or the metadata server',
     [
       'test/plugins/cloud/eks.test.ts',
       'is for the cluster and the region that the profile names, if the operator allows them',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type ForEachClusterOptions, forEachCluster } from '../../src/fleet/index.ts';
+import { Preview } from '../../src/index.ts';
 import { startDeadServer } from '../fixtures/dead-server.ts';
 import { restConfigFor, startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
@@ -37,6 +38,24 @@ describe('forEachCluster', () => {
     assert.match(String(a?.error), /401/);
     assert.match(String(c?.error), /NO_MATCHING_PROVIDER/);
     assert.equal(d?.error?.message, 'mine');
+  });
+
+  test('changes nothing with a preview, which collects what each cluster would get', async (t) => {
+    const { options, publish, spoke } = await start(t);
+    const cluster = await spoke();
+    publish('a', cluster);
+    publish('b', await spoke());
+    const preview = new Preview();
+    const made = { metadata: { name: 'made' } };
+    const create = () =>
+      forEachCluster({ ...options, preview }, ({ config }) => config.resource(namespaces).create(made));
+    const names = (await create()).map(({ value }) => value?.metadata.name);
+    assert.deepEqual(names, ['made', 'made']);
+    assert.equal(cluster.get({ ...namespaces, ...made }), undefined);
+    assert.deepEqual(
+      preview.summary().map(({ cluster: name, verb, object }) => `${name} ${verb} ${object}`),
+      ['fleet/a create made', 'fleet/b create made'],
+    );
   });
 
   test('works on a bounded number of clusters at once, and closes the config of each', async (t) => {
