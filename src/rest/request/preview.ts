@@ -17,11 +17,8 @@ import { ReplayableBody } from './replayable-body.ts';
 /** Subresources through which anything can be done. */
 const withoutDryRun: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy', 'token']);
 
-/** What is created to ask something. */
-const questions = /^(?:tokenreviews|(?:local|self)?subject(?:access|rules)reviews|selfsubjectreviews)$/;
-
-/** Bookkeeping of controllers, which is not worth a line. */
-const silent: ReadonlySet<string> = new Set(['events', 'leases']);
+/** Bookkeeping of controllers, and what is created to ask something, are not worth a line. */
+const silent = /^(?:events|leases|tokenreviews|(?:local|self)?subject(?:access|rules)reviews|selfsubjectreviews)$/;
 
 /** Bytes of an answer, and of the options of a delete, that are read. */
 const mostBytes = 8 * 1024 * 1024;
@@ -33,7 +30,7 @@ export function previewWrites(preview: Preview): Layer {
     const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(options.method);
     const refused = whyRefused(options, path, isRead);
     if (refused !== undefined) Relay.refuse(handler, previewRefusal(owner, refused));
-    else if (isRead || !path || questions.test(path.resource)) next(request, handler);
+    else if (isRead || !path) next(request, handler);
     else new PreviewedRequest({ preview, owner, next, request, path }, handler).begin();
   };
 }
@@ -200,7 +197,7 @@ class PreviewedRequest extends Relay {
   /** Collects what would have changed. */
   #tell(answer: object | undefined): void {
     const { preview, owner, request, path } = this.#parts;
-    if (silent.has(path.resource)) return;
+    if (silent.test(path.resource)) return;
     const { method } = request.options;
     const { kind, metadata, items } = Object(answer) as KubernetesAnswer; // an API server's own
     // A delete is answered with a Status, or with the object, and that of a collection with its objects.
