@@ -211,7 +211,7 @@ test('a preview stores nothing on any server, and says of each object what the s
 
 test('clusters are a source of controllers: a server that stops, comes back and goes is told once, by the replica that has it', async (t) => {
   const { hub, spokes, make } = await startServers(t, ['one', 'two', 'three']);
-  const graceMs = 10_000;
+  const graceMs = 30_000;
   const told: string[] = [];
   const start = (identity: string) => {
     const fleet = make({ sharding: { namespace: 'default', name: 'fleet', identity } });
