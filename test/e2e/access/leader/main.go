@@ -37,6 +37,45 @@ func duration(text string) time.Duration {
 	return value
 }
 
+// carefulLock keeps what client-go does not, when its process is stopped while a request is under way and another leads by
+// the time it goes on: client-go counts a renewal from its answer, not from its start, and gives away a Lease that it reads
+// as the other's, since it asks only whether it led when it last looked.
+type carefulLock struct {
+	resourcelock.LeaseLock
+	// When the last write that succeeded began.
+	heldSince atomic.Int64
+	// Who held the Lease when it was read last.
+	holder string
+}
+
+func (l *carefulLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.LeaseLock.Get(ctx)
+	if err == nil {
+		l.holder = record.HolderIdentity
+	}
+	return record, raw, err
+}
+
+func (l *carefulLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.note(func() error { return l.LeaseLock.Create(ctx, record) })
+}
+
+func (l *carefulLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == "" && l.holder != l.Identity() {
+		return fmt.Errorf("held by %q: not given away", l.holder)
+	}
+	return l.note(func() error { return l.LeaseLock.Update(ctx, record) })
+}
+
+func (l *carefulLock) note(write func() error) error {
+	began := monotonic()
+	err := write()
+	if err == nil {
+		l.heldSince.Store(began)
+	}
+	return err
+}
+
 func main() {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Args[1])
 	if err != nil {
@@ -46,6 +85,11 @@ func main() {
 	lease, deadline := duration(os.Args[5]), duration(os.Args[6])
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	lock := &carefulLock{LeaseLock: resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: os.Args[2], Name: os.Args[3]},
+		Client:     kubernetes.NewForConfigOrDie(config).CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}}
 	var elector *leaderelection.LeaderElector
 	term := atomic.Int64{}
 	lead := func(ctx context.Context) {
@@ -57,7 +101,7 @@ func main() {
 				return
 			}
 			// client-go tells of a loss some time after it; a program that must be sure asks before each thing it does.
-			if elector.IsLeader() && elector.Check(deadline-lease) == nil {
+			if elector.IsLeader() && now-lock.heldSince.Load() < deadline.Nanoseconds() {
 				fmt.Printf("beat %d %d\n", mine, now)
 			} else {
 				// It may have the Lease again before it has told of the loss: it led twice, with somebody else in between.
@@ -66,11 +110,7 @@ func main() {
 		}
 	}
 	elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: os.Args[2], Name: os.Args[3]},
-			Client:     kubernetes.NewForConfigOrDie(config).CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-		},
+		Lock:            lock,
 		LeaseDuration:   lease,
 		RenewDeadline:   deadline,
 		RetryPeriod:     duration(os.Args[7]),
