@@ -1,11 +1,10 @@
 // FakeCluster beside a real API server: both are sent the same requests, and have to answer the same.
-import { FakeCluster } from '../../src/testing/index.ts';
+import { agentFor, Side, startFake } from '../testing/scenarios/side.ts';
 import { startControlPlane } from './control-plane.ts';
 import { readYamlFile } from './crd.ts';
 import { compareCompaction } from './fake/compaction.ts';
+import { compareScenarios } from './fake/compare-scenarios.ts';
 import { compareDiscovery } from './fake/discovery.ts';
-import { compareScenarios } from './fake/scenarios.ts';
-import { agentFor, Side } from './fake/sides.ts';
 
 /** How many answers were compared, by what they are about. Throws at the first that the two give differently. */
 export async function compareFake(programs: string): Promise<ReadonlyMap<string, number>> {
@@ -17,13 +16,8 @@ export async function compareFake(programs: string): Promise<ReadonlyMap<string,
       client: true,
     });
     const ca = Buffer.from(plane.certificateAuthorityData, 'base64').toString();
-    await using cluster = await FakeCluster.start({
-      tokens: { admin: { username: 'admin', groups: ['system:masters'] } },
-    });
+    await using fake = await startFake();
     const real = new Side('kube-apiserver', plane.server, agentFor(ca, { cert: certificate, key }), {});
-    const fake = new Side('FakeCluster', cluster.url, agentFor(cluster.certificateAuthority.certificate), {
-      authorization: 'Bearer admin',
-    });
     try {
       // FakeCluster serves it from the start.
       const definition = readYamlFile('crds/multicluster.x-k8s.io_clusterprofiles.yaml');
@@ -31,12 +25,12 @@ export async function compareFake(programs: string): Promise<ReadonlyMap<string,
       const { code } = await real.send({ method: 'POST', path: crds, body: definition as never });
       if (code !== 201) throw new Error(`the definition of ClusterProfiles was answered with ${code}`);
       return new Map([
-        ['steps of scenarios', await compareScenarios([real, fake])],
-        ['questions after a compaction', await compareCompaction(plane, cluster, [real, fake])],
-        ['resources in discovery', await compareDiscovery(real, fake)],
+        ['steps of scenarios', await compareScenarios([real, fake.side])],
+        ['questions after a compaction', await compareCompaction(plane, fake.cluster, [real, fake.side])],
+        ['resources in discovery', await compareDiscovery(real, fake.side)],
       ]);
     } finally {
-      await Promise.all([real.close(), fake.close()]);
+      await real.close();
     }
   } finally {
     await plane.close();

@@ -3,7 +3,7 @@
 import type { ResourceType } from './built-in-types.ts';
 import { type JsonObject, valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
-import { badRequest, notImplemented } from './status.ts';
+import { badRequest, cause, invalid, notImplemented } from './status.ts';
 
 export interface ListOptions {
   readonly watch: boolean;
@@ -55,11 +55,10 @@ export function listOptionsOf(query: URLSearchParams): ListOptions {
   };
 }
 
-/** Whether a write, or a delete, changes nothing. Throws a 400. */
-export function isDryRun(values: readonly string[]): boolean {
-  const wrong = values.find((value) => value !== 'All');
-  if (wrong !== undefined)
-    throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(wrong)}: supported values: "All"`);
+/** Whether a write, or a delete, changes nothing. `kind` is that of its options, such as `CreateOptions`. Throws a 422. */
+export function isDryRun(kind: string, values: readonly string[]): boolean {
+  if (values.some((value) => value !== 'All'))
+    throw invalid({ group: 'meta.k8s.io', kind }, '', [cause.notSupported('dryRun', values, 'All')]);
   return values.length > 0;
 }
 
@@ -78,10 +77,10 @@ type Requirement = (labels: Labels) => boolean;
 const word = '[^\\s=!,()<>]+';
 const requirementPattern = new RegExp(
   `^\\s*(?:!\\s*(?<absent>${word})|(?<key>${word})` +
-    `(?:\\s*(?<operator>==?|!=)\\s*(?<value>(?:${word})?)|\\s+(?<set>in|notin)\\s*\\((?<values>[^()]*)\\))?)\\s*$`,
+    `(?:\\s*(?<operator>==?|!=|<|>)\\s*(?<value>(?:${word})?)|\\s+(?<set>in|notin)\\s*\\((?<values>[^()]*)\\))?)\\s*$`,
 );
 
-/** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Throws a 400 if it is something else. */
+/** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`. Throws a 400 if it is something else. */
 function parseLabelSelector(text: string): Matches {
   // Commas within parentheses separate values.
   const requirements = text.trim() === '' ? [] : text.split(/,(?![^(]*\))/).map(parseRequirement);
@@ -100,12 +99,27 @@ function parseRequirement(text: string): Requirement {
   if (problem !== undefined) throw badRequest(`unable to parse requirement: Invalid value: "${key}": ${problem}`);
   const has = (labels: Labels) => Object.hasOwn(labels, key);
   const { absent, operator, value = '', set, values = '' } = groups;
+  if (operator === '<' || operator === '>') return comparison(key, operator, value);
   if (absent !== undefined) return (labels) => !has(labels);
   if (operator === undefined && set === undefined) return has;
   const given = set === undefined ? [value] : values.split(',').map((one) => one.trim());
   checkValues(key, given);
   const isIn = (labels: Labels) => has(labels) && given.includes(String(labels[key]));
   return operator === '!=' || set === 'notin' ? (labels) => !isIn(labels) : isIn;
+}
+
+/** A label without a whole number is neither more nor less. */
+function comparison(key: string, operator: '<' | '>', text: string): Requirement {
+  const whole = /^\d+$/;
+  if (!whole.test(text)) {
+    throw badRequest(
+      `for '${operator}' the value has to be a whole number: ${key} ${operator} ${JSON.stringify(text)}`,
+    );
+  }
+  return ({ [key]: found }) =>
+    typeof found === 'string' &&
+    whole.test(found) &&
+    (operator === '>' ? BigInt(found) > BigInt(text) : BigInt(found) < BigInt(text));
 }
 
 function checkValues(key: string, values: readonly string[]): void {

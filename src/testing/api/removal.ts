@@ -134,7 +134,11 @@ export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined):
     throw notImplemented(`a deletion with propagationPolicy ${policy}: it has no garbage collector`);
   }
   const { uid, resourceVersion } = preconditions ?? {};
-  return { uid: uid ?? undefined, resourceVersion: resourceVersion ?? undefined, dryRun: isDryRun(dryRun ?? []) };
+  return {
+    uid: uid ?? undefined,
+    resourceVersion: resourceVersion ?? undefined,
+    dryRun: isDryRun('DeleteOptions', dryRun ?? []),
+  };
 }
 
 const fromQuery = (query: URLSearchParams): JsonObject => ({

@@ -33,6 +33,14 @@ interface Call {
   readonly response: Response;
 }
 
+/** The kind of a write's options, by its method. */
+const optionsOf: Readonly<Record<string, string>> = {
+  POST: 'CreateOptions',
+  PUT: 'UpdateOptions',
+  PATCH: 'PatchOptions',
+  DELETE: 'DeleteOptions',
+};
+
 export interface Reply {
   readonly code: number;
   readonly body: JsonObject;
@@ -187,8 +195,8 @@ export class ResourceRequests {
     };
   }
 
-  #stored<T>({ query }: Call, type: ResourceType, write: () => T): T {
-    const dryRun = isDryRun(query.getAll('dryRun'));
+  #stored<T>({ method, query }: Call, type: ResourceType, write: () => T): T {
+    const dryRun = isDryRun(optionsOf[method] ?? '', query.getAll('dryRun'));
     if (dryRun && type === this.#state.definitions) throw notImplemented(`dryRun of a write of a ${type.kind}`);
     return this.#state.store.write(dryRun, write);
   }

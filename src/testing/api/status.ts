@@ -15,7 +15,7 @@ export interface GroupKind {
 
 /** One problem with one field, as `details.causes` has it. */
 export interface Cause {
-  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden';
+  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueNotSupported';
   readonly message: string;
   readonly field: string;
 }
@@ -174,6 +174,11 @@ export const cause = {
   required: (field: string, detail: string): Cause => ({
     reason: 'FieldValueRequired',
     message: `Required value${detail === '' ? '' : `: ${detail}`}`,
+    field,
+  }),
+  notSupported: (field: string, value: unknown, supported: string): Cause => ({
+    reason: 'FieldValueNotSupported',
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${JSON.stringify(supported)}`,
     field,
   }),
   forbidden: (field: string, detail: string): Cause => ({

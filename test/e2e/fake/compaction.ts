@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { isList, type Json, valueAt } from '../../../src/testing/api/json.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
+import { inside, post, remove } from '../../testing/scenarios/scenario.ts';
+import type { Side } from '../../testing/scenarios/side.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { inside, post, remove } from './scenario.ts';
-import type { Side } from './sides.ts';
 
 const path = `${inside}/secrets`;
 

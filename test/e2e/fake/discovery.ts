@@ -1,7 +1,7 @@
 // What both servers say about themselves: every kind that the fake serves is described as the real server describes it.
 import { isDeepStrictEqual } from 'node:util';
 import { isList, isObject, type Json, type JsonObject } from '../../../src/testing/api/json.ts';
-import type { Side } from './sides.ts';
+import type { Side } from '../../testing/scenarios/side.ts';
 
 /** How many resources both describe in the same way. Throws at one that they do not. */
 export async function compareDiscovery(real: Side, fake: Side): Promise<number> {

@@ -100,26 +100,30 @@ describe('what this API server does not do', () => {
     assert.equal((await send('POST', configMaps, 'k8s', { 'content-type': 'text/plain' })).code, 415);
   });
 
-  test('and what no API server does is a 404 or a 405', async (t) => {
+  test('nor a patch of keyed lists, a policy of deletes, or another version of a kind', async (t) => {
     const { cluster, send } = await startApi(t);
-    cluster.add(configMap('a'));
-    const wrong = [
-      ['GET', '/nothing', 404],
-      ['GET', '/api/v1/nothing', 404],
-      ['GET', '/apis/no.group/v1/things', 404],
-      ['GET', '/api/v1/configmaps/a', 404],
-      ['GET', '/api/v1/namespaces/default/nodes', 404],
-      ['GET', '/api/v1/%ZZ', 400],
-      ['POST', `${configMaps}/a`, 405],
-      ['PUT', configMaps, 405],
-      ['PATCH', configMaps, 405],
-      ['POST', '/api/v1/configmaps', 405],
-      ['POST', '/version', 405],
-    ] as const;
-    for (const [method, path, code] of wrong) {
-      assert.equal((await send(method, path, method === 'GET' ? undefined : {})).code, code, `${method} ${path}`);
+    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', labels: { a: '1' } } };
+    cluster.add([{ ...deployment, spec: { template: { spec: { containers: [{ name: 'a' }] } } } }, configMap('a')]);
+    const path = '/apis/apps/v1/namespaces/default/deployments/d';
+    const strategic = { 'content-type': 'application/strategic-merge-patch+json' };
+    for (const [method, where, body, headers] of [
+      ['PATCH', path, { spec: { template: { spec: { containers: [{ name: 'a', image: 'x' }] } } } }, strategic],
+      ['PATCH', path, { metadata: { '$setElementOrder/finalizers': 'x' } }, strategic],
+      ...['Foreground', 'Orphan'].map(
+        (policy) => ['DELETE', `${configMaps}/a`, { propagationPolicy: policy }, {}] as const,
+      ),
+      ['GET', '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers', undefined, {}],
+      [
+        'GET',
+        `${configMaps}/a`,
+        undefined,
+        { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1' },
+      ],
+    ] as const) {
+      const { code, body: told } = await send(method, where, body, headers);
+      assert.deepEqual([code, told.reason], [501, 'NotImplemented'], `${method} ${where}`);
     }
-    const large = await send('POST', configMaps, configMap('large', { data: { x: 'x'.repeat(3 * 1024 * 1024) } }));
-    assert.deepEqual([large.code, large.body.reason], [413, 'RequestEntityTooLarge']);
+    assert.equal(cluster.get(deployment)?.metadata.generation, 1);
+    assert.ok(cluster.get(configMap('a')));
   });
 });

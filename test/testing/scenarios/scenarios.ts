@@ -1,19 +1,27 @@
 // Writes, lists and watches, objects that end, definitions, tokens, generations, dry runs, and what single kinds refuse. Of each
 // answer what the step is about is compared, as kinds such as Pod have defaults that the fake does not know.
-import { isDeepStrictEqual } from 'node:util';
 import { isList, isObject, type JsonObject, valueAt } from '../../../src/testing/api/json.ts';
 import { applies } from './apply-scenarios.ts';
-import { apply, get, inside, merge, namespace, type Pick, post, remove, type Step } from './scenario.ts';
-import type { Sent, Side } from './sides.ts';
+import {
+  apply,
+  at,
+  get,
+  inside,
+  listed,
+  merge,
+  namespace,
+  type Pick,
+  post,
+  put,
+  refusal,
+  remove,
+  type Step,
+} from './scenario.ts';
+import type { Sent } from './side.ts';
+import { selections, writes } from './write-scenarios.ts';
 
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-/** A real server follows a definition in its own time. */
-const waitMs = 20_000;
 
-const at =
-  (...path: readonly string[]): Pick =>
-  (body) =>
-    valueAt(body, path);
 const nothing: Pick = () => null;
 /** What of an object's metadata its end is about. */
 const end: Pick = (body) => {
@@ -23,42 +31,18 @@ const end: Pick = (body) => {
   return [finalizers, meta.deletionTimestamp !== undefined, seconds, generation, valueAt(body, ['kind']) ?? null];
 };
 
-/** Why something was refused, and where. */
-const refusal: Pick = (body) => {
-  const causes = valueAt(body, ['details', 'causes']);
-  const fields = isList(causes) ? causes.map((one) => String(valueAt(one, ['field']))) : [];
-  return [valueAt(body, ['reason']) ?? null, ...[...new Set(fields)].sort()];
-};
 const conditions: Pick = (body) => {
   const all = valueAt(body, ['status', 'conditions']);
   return (isList(all) ? all : []).map((one) => `${valueAt(one, ['type'])} ${valueAt(one, ['status'])}`).sort();
 };
 
-/** Sends the same to both, and compares. Gives how many answers were compared. */
-export async function compareScenarios(sides: readonly [real: Side, fake: Side]): Promise<number> {
-  let compared = 0;
-  const step = async (sent: Sent, pick: Pick = refusal) => {
-    compared += 1;
-    const ask = async (side: Side) => {
-      const { code, body } = await side.send(sent);
-      return { code, picked: pick(body) ?? null, body };
-    };
-    const until = Date.now() + waitMs;
-    for (;;) {
-      const [theirs, ours] = [await ask(sides[0]), await ask(sides[1])];
-      const same = theirs.code === ours.code && isDeepStrictEqual(theirs.picked, ours.picked);
-      if (same) return;
-      if (sent.method === 'GET' && Date.now() < until) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        continue;
-      }
-      const told = [sent, theirs, ours].map((one) => JSON.stringify(one)).join('\n  ');
-      throw new Error(`a scenario's request is answered differently\n  ${told}`);
-    }
-  };
-  await step(post('/api/v1/namespaces', { metadata: { name: namespace } }), nothing);
+/** Every scenario, in an order that is always the same: what a step finds was left by those before it. */
+export async function scenarios(step: Step): Promise<void> {
+  await step(post('/api/v1/namespaces', { metadata: { name: namespace } }), at('metadata', 'labels'));
   for (const name of ['default', 'bot']) await step(post(`${inside}/serviceaccounts`, { metadata: { name } }), nothing);
   await objects(step);
+  await selections(step);
+  await writes(step);
   await dryRuns(step);
   await namespaces(step);
   await definitions(step);
@@ -67,7 +51,6 @@ export async function compareScenarios(sides: readonly [real: Side, fake: Side])
   await refusals(step);
   await applies(step);
   await forms(step);
-  return compared;
 }
 
 /** What of an object a client has written. */
@@ -75,17 +58,6 @@ const written: Pick = (body) => {
   const { name = null, labels = null, annotations = null } = Object(valueAt(body, ['metadata'])) as JsonObject;
   return [valueAt(body, ['kind']) ?? null, name, labels, annotations, valueAt(body, ['data']) ?? null];
 };
-/** The names in a list and where it ends; the types and names of a watch's events. */
-const listed: Pick = (body) => {
-  if (isList(body))
-    return body
-      .filter((event) => valueAt(event, ['type']) !== 'BOOKMARK')
-      .map((event) => [valueAt(event, ['type']) ?? null, valueAt(event, ['object', 'metadata', 'name']) ?? null]);
-  const items = valueAt(body, ['items']);
-  const names = (isList(items) ? items : []).map((item) => valueAt(item, ['metadata', 'name']) ?? null);
-  return [names, valueAt(body, ['metadata', 'remainingItemCount']) ?? null, valueAt(body, ['reason']) ?? null];
-};
-
 /** Each verb on an object and its collection, right and wrong. */
 async function objects(step: Step): Promise<void> {
   const maps = `${inside}/configmaps`;
@@ -105,9 +77,9 @@ async function objects(step: Step): Promise<void> {
     post(maps, { metadata: {} }),
     post(maps, map('Upper')),
     { method: 'POST', path: maps, body: '{', headers: { 'content-type': 'application/json' } },
-    { method: 'PUT', path: `${maps}/a`, body: map('b') },
-    { method: 'PUT', path: `${maps}/a`, body: map('a', {}, { resourceVersion: '1' }) },
-    { method: 'PUT', path: `${maps}/none`, body: map('none', {}, { uid: 'u' }) },
+    put(`${maps}/a`, map('b')),
+    put(`${maps}/a`, map('a', {}, { resourceVersion: '1' })),
+    put(`${maps}/none`, map('none', {}, { uid: 'u' })),
     get(`${maps}/none`),
     remove(`${maps}/none`),
     remove(`${maps}/a`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'other' } }),
@@ -121,7 +93,7 @@ async function objects(step: Step): Promise<void> {
   ])
     await step(sent);
   for (const sent of [
-    { method: 'PUT', path: `${maps}/a`, body: map('a', { x: '2' }) },
+    put(`${maps}/a`, map('a', { x: '2' })),
     patchOf('json-patch+json', [{ op: 'add', path: '/data/y', value: '1' }]),
     patchOf('merge-patch+json', { data: { x: null }, metadata: { annotations: { a: 'b' } } }),
     patchOf('strategic-merge-patch+json', { metadata: { labels: { z: '1', of: null } } }),
@@ -162,7 +134,7 @@ async function dryRuns(step: Step): Promise<void> {
   const options = { apiVersion: 'v1', kind: 'DeleteOptions', dryRun: ['All'] };
   for (const sent of [
     merge(`${path}?${dry}`, { data: { x: '2' } }),
-    { method: 'PUT', path: `${path}?${dry}`, body: { metadata: { name: 'dry' }, data: { x: '3' } } },
+    put(`${path}?${dry}`, { metadata: { name: 'dry' }, data: { x: '3' } }),
     remove(`${path}?${dry}`),
     remove(path, options),
   ]) {
@@ -276,7 +248,7 @@ async function refusals(step: Step): Promise<void> {
     apply(`${maps}/s?fieldManager=me`, { metadata: { name: 's' } }),
     apply(`${maps}/s?fieldManager=me`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { managedFields: [] } }),
     apply(`${maps}/s?fieldManager=me`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { uid: 'u' } }),
-    { method: 'PUT', path: '/apis/node.k8s.io/v1/runtimeclasses/r', body: named({ handler: 'x' }) },
+    put('/apis/node.k8s.io/v1/runtimeclasses/r', named({ handler: 'x' })),
   ])
     await step(sent);
   await step(post(maps, { metadata: { name: 'kept', labels: { a: null }, more: 1 } }), (body) => [

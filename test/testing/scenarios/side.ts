@@ -1,6 +1,7 @@
-// The two servers of the conformance run: each is sent the same.
+// One of the servers that the scenarios are sent to.
 import { Agent, request } from 'undici';
 import type { Json } from '../../../src/testing/api/json.ts';
+import { FakeCluster } from '../../../src/testing/index.ts';
 
 export interface Sent {
   readonly method: string;
@@ -60,3 +61,21 @@ const linesOf = (text: string): Json =>
 /** A client that is verified by nobody but the server's own authority. */
 export const agentFor = (ca: string, client: { readonly cert?: string; readonly key?: string } = {}) =>
   new Agent({ connect: { ca, ...client } });
+
+/** A FakeCluster whose side may do everything. */
+export async function startFake() {
+  const cluster = await FakeCluster.start({
+    tokens: { admin: { username: 'admin', groups: ['system:masters'] } },
+  });
+  const side = new Side('FakeCluster', cluster.url, agentFor(cluster.certificateAuthority.certificate), {
+    authorization: 'Bearer admin',
+  });
+  return {
+    cluster,
+    side,
+    [Symbol.asyncDispose]: async () => {
+      await side.close();
+      await cluster.close();
+    },
+  };
+}

@@ -1,0 +1,115 @@
+// What a test sees of its own objects, and what two servers need not have alike; the rest is in test/testing/scenarios.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Body, configMap, configMaps, startApi } from '../../fixtures/api.ts';
+
+const apply = { 'content-type': 'application/apply-patch+yaml' };
+
+describe('an object', () => {
+  test('that is created has what only the server says, by its clock', async (t) => {
+    const { send } = await startApi(t, { clock: () => Date.UTC(2026, 0, 2, 3, 4, 5, 678) });
+    const given = { metadata: { name: 'a', creationTimestamp: '2000-01-01T00:00:00Z' }, data: { x: '1' } };
+    const { body } = await send('POST', configMaps, given, { 'user-agent': 'program/1 (linux)' });
+    const { uid, resourceVersion, managedFields, ...metadata } = body.metadata;
+    const [{ fieldsV1, ...manager }] = managedFields;
+    assert.deepEqual(fieldsV1, { 'f:data': { 'f:x': {} } });
+    const time = '2026-01-02T03:04:05Z';
+    assert.deepEqual(manager, {
+      manager: 'program',
+      operation: 'Update',
+      apiVersion: 'v1',
+      time,
+      fieldsType: 'FieldsV1',
+    });
+    assert.match(`${uid} ${resourceVersion}`, /^[0-9a-f]{8}-[0-9a-f-]+ \d+$/);
+    assert.deepEqual(metadata, { name: 'a', namespace: 'default', creationTimestamp: time });
+  });
+
+  test('that a test sets has a generation by the same rule', async (t) => {
+    const { cluster } = await startApi(t);
+    const deployment = (more: object = {}) => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'd' },
+      spec: {},
+      ...more,
+    });
+    cluster.add(deployment());
+    cluster.set(deployment({ status: { replicas: 2 } }));
+    assert.equal(cluster.get(deployment())?.metadata.generation, 1);
+    cluster.set(deployment({ spec: { paused: true } }));
+    assert.equal(cluster.get(deployment())?.metadata.generation, 2);
+  });
+
+  test('that a test sets is of a manager before the first apply', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(configMap('a', { data: { x: '0' } }));
+    const to = (query: string) =>
+      send('PATCH', `${configMaps}/a?fieldManager=one${query}`, configMap('a', { data: { x: '1' } }), apply);
+    const { body } = await to('');
+    assert.equal(body.message, 'Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.x');
+    assert.equal((await to('&force=true')).code, 200);
+    cluster.set(configMap('a', { data: { x: '2', y: '2' } }));
+    const managers = cluster.get(configMap('a'))?.metadata.managedFields as Body[]; // as the server says them
+    assert.deepEqual(
+      managers.map(({ manager, fieldsV1 }) => [manager, Object.keys(fieldsV1['f:data'])]),
+      [['FakeCluster', ['f:x', 'f:y']]],
+    );
+  });
+});
+
+test('a namespace that nobody may delete can be taken away by a test', async (t) => {
+  const { cluster, send } = await startApi(t);
+  cluster.delete({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system' } });
+  assert.equal((await send('GET', '/api/v1/namespaces/kube-system')).code, 404);
+});
+
+describe('a list', () => {
+  test('of Pods is selected by the fields that Kubernetes selects them by', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const pod = (name: string, more: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, ...more });
+    cluster.add([
+      pod('a', { spec: { nodeName: 'n1' }, status: { phase: 'Running' } }),
+      pod('b', { spec: { nodeName: 'n2', hostNetwork: true }, status: { phase: 'Running' } }),
+      pod('c', {}),
+    ]);
+    for (const [selector, expected] of [
+      ['spec.nodeName=n1', 'a'],
+      ['spec.nodeName=', 'c'],
+      ['status.phase=Running,spec.hostNetwork==true', 'b'],
+      ['status.phase!=Running', 'c'],
+      ['spec.restartPolicy=Always', 'a b c'],
+    ] as const) {
+      const { body } = await send('GET', `/api/v1/pods?fieldSelector=${encodeURIComponent(selector)}`);
+      assert.equal(body.items.map(({ metadata }: Body) => metadata.name).join(' '), expected, selector);
+    }
+  });
+
+  test('in pages goes through all namespaces in the order of their names', async (t) => {
+    const { cluster, send } = await startApi(t);
+    for (const namespace of ['x', 'x-y', 'y'])
+      for (const name of ['a', 'b']) cluster.add({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name } });
+    const seen: string[] = [];
+    for (let token: string | undefined = ''; token !== undefined; ) {
+      const { body }: { body: Body } = await send('GET', `/api/v1/secrets?limit=1&continue=${token}`);
+      seen.push(...body.items.map(({ metadata }: Body) => `${metadata.namespace}/${metadata.name}`));
+      token = body.metadata.continue;
+    }
+    assert.equal(seen.join(' '), 'x-y/a x-y/b x/a x/b y/a y/b');
+  });
+
+  test('of a version that the server has not reached is a 504 to try again, and of one that it forgot a 410', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const { resourceVersion: first } = (await send('GET', configMaps)).body.metadata;
+    cluster.add(configMap('a'));
+    const { resourceVersion: now } = (await send('GET', configMaps)).body.metadata;
+    const { code, body, headers } = await send('GET', `${configMaps}?limit=1&resourceVersion=${Number(now) + 1}`);
+    assert.deepEqual(
+      [code, body.reason, body.details.causes[0].reason, headers['retry-after']],
+      [504, 'Timeout', 'ResourceVersionTooLarge', '1'],
+    );
+    cluster.compact();
+    const late = await send('GET', `${configMaps}?resourceVersion=${first}&resourceVersionMatch=Exact`);
+    assert.deepEqual([late.code, late.body.reason], [410, 'Expired']);
+  });
+});
