@@ -169,9 +169,9 @@ type Glob = (text: string) => boolean;
 
 /** A pattern in which a `*` stands for any characters. Matching a hostile text takes no longer for many stars. */
 export function createGlob(pattern: string): Glob {
+  if (!pattern.includes('*')) return (text) => text === pattern;
   const [first = '', ...between] = pattern.split('*');
-  const last = between.pop();
-  if (last === undefined) return (text) => text === pattern;
+  const last = between.pop() ?? '';
   return (text) => {
     const end = text.length - last.length;
     if (first.length > end || !text.startsWith(first) || !text.endsWith(last)) return false;
