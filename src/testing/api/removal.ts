@@ -117,6 +117,7 @@ const optionsSchema = z.object({
   dryRun: z.array(z.string()).nullish(),
   gracePeriodSeconds: z.int().nullish(),
   propagationPolicy: z.string().nullish(),
+  orphanDependents: z.boolean().nullish(),
   preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
 });
 
@@ -128,8 +129,8 @@ export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined):
   }
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success) throw badRequest(`DeleteOptions cannot be read: ${z.prettifyError(parsed.error)}`);
-  const { dryRun, propagationPolicy, preconditions } = parsed.data;
-  const policy = propagationPolicy ?? 'Background';
+  const { dryRun, propagationPolicy, orphanDependents, preconditions } = parsed.data;
+  const policy = propagationPolicy ?? (orphanDependents ? 'Orphan' : 'Background');
   if (policy !== 'Background') {
     throw notImplemented(`a deletion with propagationPolicy ${policy}: it has no garbage collector`);
   }

@@ -11,7 +11,7 @@ import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { present } from './objects.ts';
 import { patched, readApplied, readPatch } from './patch.ts';
-import { isDryRun, listOptionsOf } from './query.ts';
+import { checkManager, isDryRun, listOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
@@ -196,7 +196,9 @@ export class ResourceRequests {
   }
 
   #stored<T>({ method, query }: Call, type: ResourceType, write: () => T): T {
-    const dryRun = isDryRun(optionsOf[method] ?? '', query.getAll('dryRun'));
+    const kind = optionsOf[method] ?? '';
+    checkManager(kind, query.get('fieldManager') ?? '');
+    const dryRun = isDryRun(kind, query.getAll('dryRun'));
     if (dryRun && type === this.#state.definitions) throw notImplemented(`dryRun of a write of a ${type.kind}`);
     return this.#state.store.write(dryRun, write);
   }

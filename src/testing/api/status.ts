@@ -15,7 +15,12 @@ export interface GroupKind {
 
 /** One problem with one field, as `details.causes` has it. */
 export interface Cause {
-  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueNotSupported';
+  readonly reason:
+    | 'FieldValueInvalid'
+    | 'FieldValueRequired'
+    | 'FieldValueForbidden'
+    | 'FieldValueNotSupported'
+    | 'FieldValueTooLong';
   readonly message: string;
   readonly field: string;
 }
@@ -176,9 +181,14 @@ export const cause = {
     message: `Required value${detail === '' ? '' : `: ${detail}`}`,
     field,
   }),
-  notSupported: (field: string, value: unknown, supported: string): Cause => ({
+  notSupported: (field: string, value: unknown, supported: readonly string[]): Cause => ({
     reason: 'FieldValueNotSupported',
-    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${JSON.stringify(supported)}`,
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((one) => JSON.stringify(one)).join(', ')}`,
+    field,
+  }),
+  tooLong: (field: string, bytes: number): Cause => ({
+    reason: 'FieldValueTooLong',
+    message: `Too long: may not be more than ${bytes} bytes`,
     field,
   }),
   forbidden: (field: string, detail: string): Cause => ({

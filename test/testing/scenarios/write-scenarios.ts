@@ -181,6 +181,7 @@ async function patchTypes(step: Step): Promise<void> {
       typed(path, 'json-patch+json', patch),
     ),
     typed(path, 'json-patch+json', [{ op: 'replace', path: '/metadata/resourceVersion', value: '1' }]),
+    ...['x'.repeat(129), 'a%0Ab'].map((manager) => merge(`${path}?fieldManager=${manager}`, {})),
     ...[{ metadata: { resourceVersion: '1' } }, [], '{', { metadata: { finalizers: ['cleanup'] } }].map((patch) =>
       typed(path, 'merge-patch+json', patch),
     ),
@@ -228,7 +229,18 @@ export async function selections(step: Step): Promise<void> {
   await step((answers) => page(`limit=1&continue=${tokenOf(answers.at(-1))}`), listed);
   const first = (answers: readonly Json[]) => answers.findLast((body) => tokenOf(body).length > 20);
   await step((answers) => page(`continue=${tokenOf(first(answers))}&resourceVersion=1`));
-  for (const query of ['continue=nonsense', 'limit=x', 'resourceVersion=new']) await step(page(query));
+  const match = 'resourceVersionMatch';
+  const begin = 'sendInitialEvents=true';
+  for (const query of [
+    ...['continue=nonsense', 'limit=x', 'resourceVersion=new', `${match}=Exact`, `resourceVersion=0&${match}=Exact`],
+    ...[
+      `${match}=Wrong&resourceVersion=1`,
+      begin,
+      ...[begin, `${begin}&${match}=Exact`].map((one) => `watch=1&${one}`),
+    ],
+    `watch=1&${match}=NotOlderThan`,
+  ])
+    await step(page(query), (body) => [refusal(body) ?? null, valueAt(body, ['details', 'causes']) ?? null]);
   for (const match of ['', '&resourceVersionMatch=NotOlderThan', '&resourceVersionMatch=Exact', '&limit=5'])
     await step((answers) => page(`resourceVersion=${versionOf(first(answers))}${match}`), listed);
   await step(remove(`${secrets}?labelSelector=listed`), (body) => isList(valueAt(body, ['items'])));
