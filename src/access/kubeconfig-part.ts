@@ -61,7 +61,7 @@ function scan(text: string): Scanned | undefined {
   let rest = '';
   let list: List | undefined;
   let dash = -1;
-  /** Where the item, or the section that is no list, begins. */
+  /** Where the item, or the section that is not a list, begins. */
   let start = 0;
   /** Of the item: what stands behind `name:`, `''` before it, `undefined` if it is there twice or cannot be read. */
   let name: string | undefined = '';

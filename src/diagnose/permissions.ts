@@ -79,7 +79,7 @@ export async function checkPermissions(
 const virtual = new Set(['impersonate', 'bind', 'escalate', 'sign', 'approve', 'attest', 'use']);
 
 /**
- * Says which resources do not exist: a right to one is denied without a reason, or allowed to whoever may do everything. What discovery
+ * Says which resources do not exist: a right to one is denied without a reason, or allowed to an identity that may do everything. What discovery
  * does not answer is taken to exist.
  */
 function resourceFinder(client: ApiClient, signal: AbortSignal) {

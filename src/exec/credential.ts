@@ -73,7 +73,7 @@ export interface KeyPair {
 /** The most frequent reason for an answer that cannot be read. */
 export const logsElsewhere = ': stdout is for the answer alone, logs belong on stderr';
 
-/** Why an answer is no credential. */
+/** Why an answer is not a credential. */
 export class AnswerFault {
   readonly code: PluginErrorCode;
   readonly reason: string;
@@ -173,7 +173,7 @@ export const zeroTime = -62_135_596_800_000;
 
 /**
  * Reads an RFC 3339 time with a zone into milliseconds since 1970; `undefined` for anything else.
- * `Date.parse` is no help: it takes dates without a zone, February 30 and more, which Go refuses.
+ * `Date.parse` does not do: it accepts dates without a zone, February 30 and more, which Go refuses.
  */
 export function parseRfc3339(text: string): number | undefined {
   const match = pattern.exec(text);

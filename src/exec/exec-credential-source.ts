@@ -31,7 +31,7 @@ const mostAfterRejections = 10;
 /** The secrets of two credentials: a token and a key each. */
 const maxSecrets = 4;
 
-/** Milliseconds after the last request for a credential until it is no longer in use. */
+/** A credential is in use for this many milliseconds after it was last requested. */
 const inUseMs = 900_000;
 
 export class ExecCredentialSource implements CredentialSource {

@@ -29,7 +29,7 @@ export function toPluginError(plugin: Plugin, error: unknown, signal: AbortSigna
 export const stoppedReason = 'was stopped by close()';
 
 export interface AnswerOptions<T> {
-  /** Reads stdout. Throws an `AnswerFault` if it is no answer. */
+  /** Reads stdout. Throws an `AnswerFault` if it is not an answer. */
   readonly decode: (stdout: string) => T;
   /** For the message. */
   readonly timeoutMs: number;

@@ -79,7 +79,7 @@ export class LeaderElection {
 
   /**
    * Contends for the Lease, leads, and resolves when it leads no more: `signal` has aborted, or the Lease was lost. By then the
-   * work has ended, so it may be called again. Whatever the hub answers, it goes on. Rejects with what `onStartedLeading` throws,
+   * work has ended, so it may be called again. It continues whatever the hub answers. Rejects with what `onStartedLeading` throws,
    * when the Lease has been given away.
    */
   async run(options: LeaderElectionRun): Promise<void> {

@@ -61,7 +61,7 @@ export interface ReflectorRestarted {
   readonly apiVersion: string;
   readonly kind: string;
   readonly reason: RestartReason;
-  /** Milliseconds until it goes on. */
+  /** Milliseconds until it continues. */
   readonly afterMs: number;
 }
 

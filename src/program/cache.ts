@@ -21,7 +21,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { errnoOf, homeKubeconfig, makeFolder } from '../diagnose/index.ts';
 import { exitCodes, Failure } from './failure.ts';
 
-/** Milliseconds before its expiry from which a credential is not given any more: the client still has to use it. */
+/** A credential is not returned in the last milliseconds before its expiry: the client still has to use it. */
 const leadMs = 60_000;
 
 interface Entry {
@@ -35,7 +35,7 @@ interface Entry {
 
 /**
  * The answer that is kept for this call: `argv` is the path of the program, whose other names mean other things, and its arguments.
- * If there is none, or a problem, the verb itself goes on.
+ * If there is none, or on a problem, the verb continues without it.
  */
 export function keptAnswer(argv: readonly string[]): string | undefined {
   const given = new Set(argv.map((argument) => argument.replace(/=true$/, '')));
@@ -162,7 +162,7 @@ export function cachedUntil(): ReadonlyMap<string, number> {
       if (isUsable(entry)) until.set(entry.profile, Math.max(entry.expiresAt, until.get(entry.profile) ?? 0));
     }
   } catch {
-    // There is no such folder, or none that can be read: then nothing of it is used either.
+    // The folder does not exist or cannot be read, so nothing of it is used.
   }
   return until;
 }

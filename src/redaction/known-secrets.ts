@@ -79,7 +79,7 @@ export function possibleSecrets(stdout: string, leastLength: number): readonly s
   return [...new Set([...values, ...words])].slice(0, 1_000);
 }
 
-/** A part of a secret is hidden if it has at least so many characters. Shorter secrets are hidden as a whole. */
+/** A part of a secret is hidden if it has at least this many characters. Shorter secrets are hidden as a whole. */
 const pieceLength = 15;
 /** Shorter secrets also occur in ordinary words. */
 const shortest = 8;
@@ -167,7 +167,7 @@ function hideWhole(text: string, secrets: readonly string[], hidden: Uint8Array)
     if (known.size === 0) continue;
     for (let at = 0; at + length <= text.length; at++) {
       if (!known.has(text.slice(at, at + length))) continue;
-      // An escape before it is no part of the word: `\nsecret`, `%20secret`.
+      // An escape before it is not part of the word: `\nsecret`, `%20secret`.
       const isInWord =
         (/\w/.test(text[at - 1] ?? '') && !/(?:\\[nrt]|%[\da-f]{2})$/i.test(text.slice(Math.max(0, at - 3), at))) ||
         /\w/.test(text[at + length] ?? '');

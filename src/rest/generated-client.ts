@@ -164,7 +164,7 @@ class PublicObservable<T> implements Public<Observable<T>> {
   }
 }
 
-// client-node's classes have private members besides, which only they themselves use, and so nobody of an object that is not theirs.
+// client-node's classes have private members besides, which only they themselves use, and never on objects of another class.
 const Request = PublicRequest as unknown as new (
   ...given: ConstructorParameters<typeof PublicRequest>
 ) => RequestContext;

@@ -109,7 +109,7 @@ class PairedSocket extends Duplex {
     this.#other?.destroy(error);
   }
 
-  /** As a socket does, emits `timeout` after so many milliseconds without data; 0 turns it off. */
+  /** As a socket does, emits `timeout` after this many milliseconds without data; 0 turns it off. */
   setTimeout(ms: number, onTimeout?: () => void): this {
     clearTimeout(this.#timer);
     this.#timer = ms > 0 ? setTimeout(() => this.emit('timeout'), ms).unref() : undefined;

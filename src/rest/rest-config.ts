@@ -37,7 +37,7 @@ import { webSocketOptions } from './web-socket.ts';
 
 /**
  * A client-node `KubeConfig` for one cluster: it has all of its public members, and any client-node class takes it. Each request gets the
- * plugin's credential. It is no instance of client-node's class, which is not loaded: `toKubeConfig` makes one.
+ * plugin's credential. It is not an instance of client-node's class, which is not loaded: `toKubeConfig` makes one.
  * It is frozen, and one reference to what it shares with equal configs: `close()` gives back only this one.
  *
  * @example
@@ -188,7 +188,7 @@ export class RestConfig extends KubeConfigFace {
   }
 
   /**
-   * Fetches the credential now, so that a bad set-up shows at start-up. If `signal` aborts, the run goes on for the next caller.
+   * Fetches the credential now, so that a bad set-up shows at start-up. If `signal` aborts, the run continues for the next caller.
    *
    * @throws {PluginError} of the run; or the signal's reason
    */

@@ -62,7 +62,7 @@ export interface Job<T> {
   /** Milliseconds that it was queued. */
   readonly waitedMs: number;
   done(outcome: Outcome): void;
-  /** Returns the slot while the work goes on. The item stays locked until `done`. */
+  /** Returns the slot while the work continues. The item stays locked until `done`. */
   release(): void;
 }
 

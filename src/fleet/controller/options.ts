@@ -30,7 +30,7 @@ export interface HubReconcileContext<T extends KubernetesObject = UntypedObject>
   /**
    * Takes what this reconcile has written with another client than `cluster.resource` and `hub.resource`, whose writes are known: the
    * object that the API server returned. The next reconcile of the same item waits until the caches of this controller have it: `for`, `owns`
-   * and `watches` that select it. After ten seconds it goes on, with a warning.
+   * and `watches` that select it. After ten seconds it continues, with a warning.
    *
    * @param server where it was written: `hub`, or a cluster. @default the cluster of this reconcile; in a controller of the hub, the hub
    * @throws TypeError if `object` has no `apiVersion`, `kind` or `metadata.resourceVersion`, such as the `Status` that a delete may return
@@ -229,7 +229,7 @@ export interface ControllerHandle {
    * Queues an item, for a change that no cache shows: of a webhook, a queue, a timer. Returns `false`, and does nothing, if the cluster
    * is not engaged in this process.
    *
-   * @throws ConfigurationError `OPTION_INVALID` if it is no request
+   * @throws ConfigurationError `OPTION_INVALID` if it is not a request
    */
   enqueue(request: EnqueueRequest): boolean;
 }

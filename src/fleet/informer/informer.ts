@@ -99,7 +99,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
    * versions of one resource on one server are compared as numbers (KEP-5647). It waits for as long as the watch takes: a cache whose
    * selectors leave out what was written may take a minute. Rejects with the reason if the cluster is disengaged, or `signal` aborts.
    *
-   * @throws ConfigurationError if `resourceVersion` is no number
+   * @throws ConfigurationError if `resourceVersion` is not a number
    */
   reached(resourceVersion: string, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = signalOf('informer.reached', options);

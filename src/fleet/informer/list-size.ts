@@ -19,7 +19,7 @@ const heapLimit = heapLimitOf(
 );
 /** The heap is short of memory from this part on. Below it a list may be of any size. */
 const fullPart = 0.6;
-/** The heap is looked at after each of so many bytes of a list. */
+/** The heap is measured each time this many bytes of a list have arrived. */
 const lookBytes = mebibyte;
 /** A list that was ended leaves garbage, which counts until it is collected. So many bytes of lists come before the next one ends. */
 const pauseBytes = heapLimit / 256;

@@ -1,4 +1,4 @@
-/** What an informer is asked for, and what it tells of changes, also to those who read slowly. */
+/** The options of an informer, and its events, also for slow readers. */
 import { z } from 'zod';
 import { wholeNumber } from '../../options/option-schemas.ts';
 import type { KubernetesObject, UntypedObject } from '../../rest/api/kubernetes-object.ts';

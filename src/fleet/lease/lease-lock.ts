@@ -47,7 +47,7 @@ export class LeaseLock {
     return this.#options.clock.uptime() < this.#heldUntil;
   }
 
-  /** The clock's uptime from which on it is not held any more, unless it is renewed. */
+  /** The clock's uptime until which it is held, unless it is renewed. */
   get heldUntil(): number {
     return this.#heldUntil;
   }

@@ -112,7 +112,7 @@ export class LeaseView {
     this.#durationMs = durationMs;
   }
 
-  /** Whether anything is known of it, if only that there is none. */
+  /** Whether anything is known of it, even if only that it does not exist. */
   get isKnown(): boolean {
     return this.#observation !== undefined;
   }

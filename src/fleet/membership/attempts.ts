@@ -96,7 +96,7 @@ export function accessOf(profile: FleetProfile, providers: CredentialProviders):
   }
 }
 
-/** An attempt that was aborted is no failure of its cluster. */
+/** An aborted attempt is not a failure of its cluster. */
 export function isGivenUp(error: unknown): boolean {
   return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
 }

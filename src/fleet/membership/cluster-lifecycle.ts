@@ -91,7 +91,7 @@ export class ClusterLifecycle {
     return this.#gone !== undefined;
   }
 
-  /** What those are told who follow the clusters: `cluster` is engaged and not about to end; `gone` once nothing of it is left. */
+  /** What followers of the clusters receive: `cluster` is engaged and not about to end; `gone` once nothing of it is left. */
   get facts() {
     const cluster = this.#engagement && !this.#whyNot(this.#engagement.basis) ? this.cluster : undefined;
     const isEngageable = this.#verdict?.engage === true;
@@ -255,7 +255,7 @@ export class ClusterLifecycle {
       const failure = failureOf(engagement.stage, error);
       await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
       this.#engagement = undefined;
-      // An aborted attempt is no failure of the cluster.
+      // An aborted attempt is not a failure of the cluster.
       if (!isGivenUp(error)) this.#fail(failure, error);
       this.#context.release(basis, this);
     }
@@ -269,7 +269,7 @@ export class ClusterLifecycle {
   async #disengage(engagement: Engagement, why: Status): Promise<void> {
     const broken = this.#broken;
     const line = `${this.name} is disengaged (${why.reason}): ${why.message}`;
-    // A change of the profile or of the owner is no problem.
+    // A change of the profile or of the owner is not a problem.
     const level = why.state === 'NotReady' || why.state === 'Backoff' ? 'warn' : 'debug';
     this.#context.logger[level]?.({ cluster: this.name }, line);
     this.#setStatus(why);

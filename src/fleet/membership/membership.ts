@@ -178,7 +178,7 @@ export class Membership {
     } else if (before.goneAt !== undefined) this.#oldest.set(key, { name, movedAt: before.movedAt });
   }
 
-  /** After that time nobody works on it any more. */
+  /** After that time no replica works on it. */
   #isForgotten({ goneAt = Number.POSITIVE_INFINITY }: Oldest): boolean {
     return goneAt <= this.#rules.uptime() - movingMs;
   }

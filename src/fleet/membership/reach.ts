@@ -1,4 +1,4 @@
-/** Which of this replica's clusters can be reached: what controllers with `on: 'fleet'` are told. */
+/** Which of this replica's clusters can be reached: what controllers with `on: 'fleet'` receive. */
 import { pause } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
@@ -39,7 +39,7 @@ interface Tracked {
 
 /** @internal */
 export interface ReachOptions {
-  /** Milliseconds for which a cluster is away before it is told. */
+  /** Milliseconds for which a cluster is away before that is reported. */
   readonly graceMs: number;
   readonly clock: Clock;
   tell(change: ClusterChange): void;
@@ -51,7 +51,7 @@ const [shortestMs, longestMs] = [1_000, 20_000];
 
 /**
  * @internal
- * State, not edges: whatever is the case at the first look is told, and from then on each change that lasts. A cluster of another replica
+ * Level-triggered: the first look reports the state, and later looks each change that lasts. A cluster of another replica
  * is forgotten: that one tells.
  */
 export class Reach {
@@ -120,7 +120,7 @@ export class Reach {
     });
   }
 
-  /** An engaged cluster may be in use by nobody who would see that it is away. Ends with the cluster. */
+  /** No informer may be watching an engaged cluster, so nothing else would notice that it is away. Ends with the cluster. */
   async #ask(tracked: Tracked, cluster: Cluster): Promise<void> {
     const { clock, graceMs } = this.#options;
     const everyMs = Math.max(shortestMs, Math.min(graceMs / 3, longestMs));

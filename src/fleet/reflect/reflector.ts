@@ -240,7 +240,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     this.#failures += 1;
     const first = reason === 'expired' && !this.#isExpired;
     this.#isExpired = reason === 'expired';
-    // A server that is back says it to all of its clients at once, and is no failure.
+    // A server that is back sends it to all of its clients at once: not a failure.
     const soonMs = this.#failures === 1 ? 0 : backAgainMs * random();
     const afterMs = first ? soonMs : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff, random));
     const advice = this.#context.advice?.(restart);

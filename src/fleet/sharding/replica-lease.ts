@@ -139,7 +139,7 @@ export class ReplicaLease {
 
   /**
    * Waits for half of the time that is left to the deadline, so that a hub that is back meanwhile, or another connection, is asked once
-   * more. The renewal goes on: a hub that is only slow answers in the end, and that counts from `start`.
+   * more. The renewal continues: a hub that is only slow answers in the end, and that counts from `start`.
    */
   async #patientlyRenew(start: number): Promise<void> {
     const { clock, timing, leases } = this.#context;

@@ -71,7 +71,7 @@ export class Replicas {
     return this.#others.some(({ view }) => view.lease?.spec?.acquireTime !== view.lease?.spec?.renewTime);
   }
 
-  /** Leases that no process renews any more. */
+  /** Leases that no process renews. */
   get dead(): readonly Lease[] {
     return [...this.#views.values()].flatMap(({ lease, isLive }) => (lease && !isLive ? [lease] : []));
   }

@@ -60,7 +60,7 @@ export class ShardingReport {
     this.#say('debug', `shard ${index} is ${from === undefined ? 'taken' : `taken over from ${from}`}`);
   }
 
-  /** A shard is not this replica's any more. */
+  /** A shard is no longer this replica's. */
   ended(index: number, liveHolder: string | undefined, change: 'handed_over' | 'lost'): void {
     const { identity, name, observer } = this.#options;
     emit(observer, 'shard', { fleet: name, shard: index, change, owner: identity });

@@ -212,7 +212,7 @@ export class Sharding implements Ownership {
     return this.#shards[shardOfLease(this.#options.name, lease) ?? -1];
   }
 
-  /** Reads all Leases. A shard whose Lease is missing has no owner, and nobody takes it before all replicas know that. */
+  /** Reads all Leases. A shard whose Lease is missing has no owner. No replica takes it before all of them know that. */
   async #read(limitMs?: number): Promise<void> {
     const before = this.#shards.map(({ view }) => view.lease);
     const all = await this.#leases.ask('list Leases', (leases, signal) => leases.list(signal), limitMs);
@@ -232,7 +232,7 @@ export class Sharding implements Ownership {
     );
   }
 
-  /** The first of the replicas that live deletes the Leases of those that are dead, when no shard is theirs any more. */
+  /** The first live replica deletes the Leases of dead ones that own no shard. */
   async #deleteDead(): Promise<void> {
     const { name, identity } = this.#options;
     if (!this.#own.isValid || this.#replicas.candidates.some((other) => other < identity)) return;

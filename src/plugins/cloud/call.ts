@@ -140,7 +140,7 @@ export function form(fields: Readonly<Record<string, string | undefined>>): Pick
   return { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: `${body}` };
 }
 
-/** The JSON of an answer; `undefined` if it is none. */
+/** The JSON of an answer; `undefined` if it is not JSON. */
 export function jsonOf({ text }: Answer): unknown {
   try {
     return JSON.parse(text);
@@ -189,7 +189,7 @@ export function checkEnd(what: string, expiresAt: number | undefined): void {
 }
 
 /**
- * The error for an answer that is no success. Of its text only the first line is shown: what follows may repeat what was sent.
+ * The error for an unsuccessful answer. Of its text only the first line is shown: what follows may repeat what was sent.
  * `advice` is what to do about `code`.
  */
 export function refusal(

@@ -116,7 +116,7 @@ const indent = (lines: string, by: string) => lines.trimEnd().replaceAll('\n', `
 
 const columnOf = (text: string, offset: number) => offset - lineOf(text, offset);
 
-/** A byte order mark is no column. */
+/** A byte order mark does not count as a column. */
 function lineOf(text: string, offset: number): number {
   const start = text.lastIndexOf('\n', offset - 1) + 1;
   return start === 0 && text.startsWith('\ufeff') ? 1 : start;

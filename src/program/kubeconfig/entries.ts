@@ -69,7 +69,7 @@ export function toEntry(
       ...(env.length === 0 ? {} : { env }),
       installHint,
       interactiveMode: exec.interactiveMode,
-      // So that no credential is given for a server that the profile does not name any more.
+      // So that no credential is given for a server that the profile no longer names.
       provideClusterInfo: true,
     },
   };
@@ -154,7 +154,7 @@ export function refuseCollisions(entries: readonly KubeconfigEntry[]): void {
   }
 }
 
-/** The name of the context that `--use` means. Throws a `Failure` if it is none, or several. */
+/** The name of the context that `--use` selects. Throws a `Failure` if no context matches, or several do. */
 export function contextToUse(
   use: string | undefined,
   entries: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[],

@@ -65,7 +65,7 @@ export class Secrets {
   }
 
   /**
-   * Writes the Secret of a cluster, unless it is as it should be; with `isRejected` the cluster does not take its token any more. Rejects
+   * Writes the Secret of a cluster, unless it is as it should be; with `isRejected` the cluster no longer accepts its token. Rejects
    * with what is wrong.
    */
   async write(source: SourceCluster, signal: AbortSignal, { isRejected = false } = {}): Promise<void> {

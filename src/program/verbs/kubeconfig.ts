@@ -101,7 +101,7 @@ async function entering(call: Call): Promise<{ readonly command: CredentialComma
   return { command, enter: (profile) => tryToEnter(profile, providers, nameOf(profileName(profile)), command) };
 }
 
-/** Whether a ClusterProfile that has been written before is not there any more. Those of other namespaces are not known. */
+/** Whether a ClusterProfile that was written earlier is gone. Other namespaces are not known. */
 async function goneBeside(call: Call, found: Found): Promise<(profile: string) => boolean> {
   const namespace = await homeOf(call);
   return (profile) => !found.has(profile) && (namespace === undefined || profile.startsWith(`${namespace}/`));

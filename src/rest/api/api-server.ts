@@ -98,7 +98,7 @@ export class ApiServer {
   }
 }
 
-/** Bytes that are read of an answer that is no success. */
+/** The bytes that are read of an unsuccessful response. */
 const mostOfRefusal = 16_384;
 
 /** Decompresses the beginning of a text: a proxy in between may compress without being asked to. */

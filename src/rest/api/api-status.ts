@@ -1,4 +1,4 @@
-/** What an API server answers that is no success: a `Status`, or something that cannot be read. */
+/** Unsuccessful responses of an API server: a `Status`, or something that cannot be parsed. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError, type ClusterOfError, type StatusCause } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/known-secrets.ts';
@@ -60,7 +60,7 @@ function shownTexts<Name extends string>(
   return texts;
 }
 
-/** A response that is no success. */
+/** An unsuccessful response. */
 interface Refusal {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;

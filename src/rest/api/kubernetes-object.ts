@@ -17,7 +17,7 @@ export interface KubernetesObject {
 /** The `metadata` of an object that the API server returned. */
 export interface ObjectMeta {
   readonly name: string;
-  /** For `create`: the server adds five letters to it, if there is no name. */
+  /** For `create`: without a name, the server appends five characters to it. */
   readonly generateName?: string;
   /** Absent if the resource has none. */
   readonly namespace?: string;

@@ -121,7 +121,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
 
   /**
    * Server-side apply: creates the object, or gives it these fields, and takes away those that this field manager has applied before
-   * and that are not there any more. Fields of other managers are a conflict (409), unless `force` is true.
+   * and that are now missing. Fields of other managers are a conflict (409), unless `force` is true.
    *
    * @example
    * await maps.apply({ metadata: { name: 'settings' }, data: { colour: 'red' } }, { fieldManager: 'painter', force: true });
@@ -278,7 +278,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   #refused({ statusCode, headers, body }: Answer, opening: string) {
     const { dispatcher, discovery } = this.#server;
     const text = body.toString();
-    // It is the kind that is not there any more, and not an object.
+    // The kind is gone, not only an object.
     if (statusCode === 404 && readStatus(text).name === undefined) discovery.forget(this.#options.apiVersion);
     const refusal = { statusCode, headers, text, isCut: false };
     return refusalError(opening, refusal, (...shown) => dispatcher.shown(...shown), dispatcher.cluster);

@@ -136,7 +136,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     return this.#connection;
   }
 
-  /** Why no request can be sent any more, or `undefined`. */
+  /** Why requests can no longer be sent, or `undefined`. */
   #refusal(): RequestError | undefined {
     if (this.#released) {
       const message =
@@ -210,7 +210,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     return this.#closed.signal.aborted || this.#connection?.ended.aborted === true;
   }
 
-  /** Resolves after so many milliseconds, in which nothing is under way. Rejects when the signal aborts, or this dispatcher ends. */
+  /** Resolves after `ms` milliseconds, in which nothing is in flight. Rejects when the signal aborts, or this dispatcher ends. */
   pause(ms: number, signal: AbortSignal): Promise<void> {
     return pause(ms, AbortSignal.any([signal, this.#closed.signal]));
   }

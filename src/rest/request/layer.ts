@@ -43,7 +43,7 @@ export interface RequestOwner {
   readonly pathBounds: readonly Segments[] | undefined;
   /** The first `length` characters of a text from the server or a proxy in between, redacted. */
   shown(text: string, length: number): string;
-  /** Resolves after so many milliseconds. Rejects when the signal or the config ends. */
+  /** Resolves after `ms` milliseconds. Rejects when the signal or the config ends. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -130,7 +130,7 @@ class PreviewedRequest extends Relay {
     );
   }
 
-  /** The object as it is now; `none` if there is none, and `undefined` if it cannot be said. */
+  /** The object as it is now; `none` if it does not exist, `undefined` if that is not known. */
   #read(): Promise<object | 'none' | undefined> {
     const { request, next, path } = this.#parts;
     const { options } = request;

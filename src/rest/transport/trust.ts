@@ -10,7 +10,7 @@ import type { ClusterLog } from './cluster-log.ts';
 
 /**
  * For connections to a cluster: its own authority if it names one, else every public root. Whatever is trusted is trusted as
- * it is, as in Go: an intermediate authority, or a server's own certificate, which then vouches for nobody but itself.
+ * it is, as in Go: an intermediate authority, or a server's own certificate, which then vouches only for itself.
  */
 export function clusterContext(certificateAuthority: string | undefined, keyPair: KeyPair | undefined): SecureContext {
   if (certificateAuthority === undefined && !keyPair) {

@@ -84,7 +84,7 @@ export function sendError(request: Request, response: Response, error: ApiError)
   sendJson(request, response, error.code, error.toStatus());
 }
 
-/** Writes to a stream that goes on. Says whether there is room for more. */
+/** Writes to a stream that stays open. Returns whether there is room for more. */
 export function writeTo(response: Response, text: string): boolean {
   // The two kinds of response differ in their overloads, not in what they do with text.
   return 'stream' in response ? response.write(text) : response.write(text);

@@ -118,7 +118,7 @@ function refuseConflicts(others: readonly Manager[], before: Fields, after: Fiel
   throw new ApiError(409, 'Conflict', `Apply failed with ${message}`, { causes });
 }
 
-/** What is put into an empty object takes it from nobody. */
+/** Filling an empty object takes it from no manager. */
 const isEmpty = (value: Json | undefined) => equal(value, {}) || equal(value, []);
 
 function nameOf({ manager, subresource, operation, apiVersion }: ManagedFields): string {

@@ -84,7 +84,7 @@ function child(container: JsonObject | readonly Json[], token: string): Json {
   return (Object.hasOwn(container, token) ? container[token] : null) ?? null;
 }
 
-/** The index that a token names in a list with so many more places than elements. */
+/** The index that a token names in a list, with `more` places after its elements. */
 function indexIn(list: readonly Json[], token: string, more = 0): number {
   const index = /^[+-]?\d+$/.test(token) ? Number(token) : Number.NaN;
   const counted = index < 0 ? index + list.length + more : index;
@@ -176,7 +176,7 @@ interface Patch {
   readonly force: boolean;
 }
 
-/** Reads a patch. Throws a 400, 415 or 422 for what is none. */
+/** Reads a patch. Throws a 400, 415 or 422 if it is invalid. */
 export function readPatch({ custom }: ResourceType, mediaType: string, body: Buffer, query: URLSearchParams): Patch {
   const accepted = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
   if (!accepted.includes(mediaType)) throw unsupportedMediaType(accepted);

@@ -16,7 +16,7 @@ export interface Scope {
   readonly single: boolean;
 }
 
-/** Where a list goes on. */
+/** Where a list continues. */
 interface Continuation {
   /** The version of the first page. */
   readonly version: number;

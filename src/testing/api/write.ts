@@ -29,7 +29,7 @@ export interface Written {
 
 /** What an update makes of an object. */
 export interface Update {
-  /** The object as it is to be; `before` is `undefined` if there is none and one may be made. */
+  /** The object as it will be; `before` is `undefined` if there is none and one may be created. */
   readonly change: (before: StoredObject | undefined) => GivenObject;
   readonly part: 'object' | 'status';
   readonly writer: Writer;
