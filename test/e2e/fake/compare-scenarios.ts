@@ -7,7 +7,7 @@ import { type Step, Teller, type Told } from '../../testing/scenarios/scenario.t
 import { scenarios } from '../../testing/scenarios/scenarios.ts';
 import type { Side } from '../../testing/scenarios/side.ts';
 
-const recorded = new URL('../../testing/scenarios/answers.json', import.meta.url);
+const recorded = new URL('../../testing/scenarios/answers.jsonl', import.meta.url);
 /** A real server follows a definition in its own time. */
 const waitMs = 20_000;
 
@@ -30,7 +30,7 @@ export async function compareScenarios(sides: readonly [real: Side, fake: Side])
   await scenarios(step);
   if (process.env.UPDATE_ANSWERS) {
     const lines = all.map(({ sent, code, picked }) => JSON.stringify([sent, code, picked]));
-    await writeFile(recorded, `[\n${lines.join(',\n')}\n]\n`);
+    await writeFile(recorded, `${lines.join('\n')}\n`);
   }
   return all.length;
 }

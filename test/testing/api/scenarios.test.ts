@@ -6,12 +6,15 @@ import { type Step, Teller } from '../scenarios/scenario.ts';
 import { scenarios } from '../scenarios/scenarios.ts';
 import { startFake } from '../scenarios/side.ts';
 
-const answersSchema = z.array(z.tuple([z.string(), z.number(), z.json()]));
+const answerSchema = z.tuple([z.string(), z.number(), z.json()]);
 
 // Recorded by UPDATE_ANSWERS=1 npm run test:e2e -- --only fake, which compares both servers step by step.
 test('FakeCluster answers each step of the scenarios as a real API server did', async () => {
-  const text = await readFile(new URL('../scenarios/answers.json', import.meta.url), 'utf8');
-  const recorded = answersSchema.parse(JSON.parse(text));
+  const text = await readFile(new URL('../scenarios/answers.jsonl', import.meta.url), 'utf8');
+  const recorded = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => answerSchema.parse(JSON.parse(line)));
   await using fake = await startFake();
   const teller = new Teller((sent) => fake.side.send(sent));
   let count = 0;
