@@ -63,7 +63,7 @@ function scan(text: string): Scanned | undefined {
   let dash = -1;
   /** Where the item, or the section that is not a list, begins. */
   let start = 0;
-  /** Of the item: what stands behind `name:`, `''` before it, `undefined` if it is there twice or cannot be read. */
+  /** The item's `name:`: `''` until it is found, `undefined` if there are two or it cannot be read. */
   let name: string | undefined = '';
   let hasItem = false;
   const endAt = (end: number): boolean => {

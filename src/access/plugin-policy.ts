@@ -10,7 +10,7 @@ export interface PluginPolicy {
   /** The plugins that may be run, with `policyType: 'Allowlist'` only. */
   readonly allowlist?:
     | readonly {
-        /** An absolute path, or a bare name, which means what is found in `PATH`. */
+        /** An absolute path, or a bare name, which is looked up in `PATH`. */
         readonly command: string;
         /** The SHA-256 that its file must have, in hexadecimal digits. Several entries for one command allow several files. */
         readonly sha256?: string | undefined;

@@ -21,7 +21,7 @@ import { type ClusterReport, type Found, type Stage, StageFailure, type StageNam
 /** The providers of a controller, and what its flags set. */
 export interface CallProviders {
   readonly providers: readonly ConfiguredProvider[];
-  /** Those that flags set: `cleanEnvironment`, `pluginPolicy` and the like. */
+  /** The options that flags set, such as `cleanEnvironment` and `pluginPolicy`. */
   readonly options: FlaggedOptions;
 }
 

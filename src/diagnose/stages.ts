@@ -31,7 +31,7 @@ export interface Stage {
   readonly hint?: string;
   /** Problems that do not fail the stage. */
   readonly warnings: readonly string[];
-  /** Of the stage `permissions`: what was asked for. */
+  /** The requested rights, in the stage `permissions`. */
   readonly rights?: readonly Decision[];
 }
 
@@ -108,7 +108,7 @@ export function isAnonymous({ body, message = '' }: Pick<Answer, 'body' | 'messa
   );
 }
 
-/** Something else than an API server has answered, or an API server at another path: what it says, and what to do about that. */
+/** The answer came from something other than an API server, or from one at another path: what it says, and the next step. */
 export function notAnApiServer({ statusCode, message, page }: Answer): StageFailure {
   const status = `status ${statusCode}`;
   if (statusCode >= 300 && statusCode < 400) {

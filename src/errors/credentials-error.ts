@@ -147,7 +147,7 @@ export type ConnectionErrorCode =
 /** Codes of the plugin-side helpers. */
 export type ExecInfoErrorCode = 'EXEC_INFO_MISSING' | 'EXEC_INFO_INVALID';
 
-/** Codes of what is wrong with an image's name. */
+/** Codes for invalid image names. */
 export type ImageErrorCode = 'IMAGE_INVALID';
 
 /** Codes of an API server's answer. */

@@ -182,7 +182,7 @@ export class ApiError extends CredentialsError {
   readonly statusCode: number | undefined;
   /** The reason in the `Status` of the API server, for example `Forbidden` or `AlreadyExists`. */
   readonly reason: string | undefined;
-  /** Of the same `Status`: what is wrong with which field. */
+  /** The causes in the same `Status`: a problem for each field. */
   readonly causes: readonly StatusCause[];
 
   constructor(code: ApiErrorCode, message: string, failure: ApiFailure = {}) {

@@ -49,7 +49,7 @@ const maxCounted = freeRefreshes + 6;
  * The 401s of one connection. They delay the refreshes of this connection only.
  *
  * A refresh that helps says little about the next one: of two replicas behind an address, one may refuse every credential. So the first
- * few that help are free, and the others are delayed like those that do not help. Only time lowers the count.
+ * few successful ones are free; the others are delayed like unsuccessful ones. Only time lowers the count.
  */
 export class Rejections {
   readonly #recent = new LeakyBucket(30_000);

@@ -1,5 +1,5 @@
 /**
- * A credential, and what it takes to be one. Plugins are checked with it too: it loads neither zod nor yaml, which are most of
+ * Credentials, and the rules for a valid one. Plugins are checked with it too: it loads neither zod nor yaml, which are most of
  * a plugin's start.
  */
 import { headerValue } from '../access/impersonation.ts';

@@ -1,5 +1,5 @@
 /**
- * Runs a plugin for one distinct plugin input; caches, refreshes and shares what it returns. A PluginCall comes in, Credentials go
+ * Runs a plugin for one distinct plugin input; caches, refreshes and shares the credential. A PluginCall comes in, Credentials go
  * out. It must not know what a request or a connection is.
  */
 

@@ -15,7 +15,7 @@ import { failure, readAnswer, shownStderr, toPluginError } from './plugin-outcom
 import type { Ended } from './process.ts';
 import { type RunHistory, withinRunLimit } from './run-limit.ts';
 
-/** Why the plugin runs, and what is known of its runs before. */
+/** Why the plugin runs, and the history of its runs. */
 export interface Previous {
   readonly reason: RunReason;
   /** The server's answer to the credential before (v1alpha1). */

@@ -1,5 +1,5 @@
 /**
- * Decides how many plugins run at once, and which of the waiting ones runs next; those that get the terminal do not come here, since
+ * Decides how many plugins run at once, and which of the waiting ones runs next; plugins that get the terminal are not counted, since
  * they run one after the other. It never shortens a run: each has the whole timeout that the operator set. It must not know what a
  * plugin is.
  */

@@ -47,7 +47,7 @@ const maxQueued = 1_000;
 const maxSeries = 4_096;
 const maxNoteBytes = 1_024;
 
-/** An event, and those that are equal to it. */
+/** A series of equal events. */
 interface Series {
   readonly namespace: string;
   readonly event: object & { readonly metadata: { readonly name: string } };
@@ -73,7 +73,7 @@ export interface EventsParts {
 export class Events {
   readonly #parts: EventsParts;
   readonly #warnings: WarningLimiter;
-  /** By what has to be equal. */
+  /** By the fields that have to be equal. */
   readonly #series = new Map<string, Series>();
   readonly #queue = new Set<Series>();
   #isWriting = false;
@@ -137,7 +137,7 @@ export class Events {
     this.#time();
   }
 
-  /** Writes the counts of series every six minutes, and forgets what has ended. */
+  /** Writes the counts of series every six minutes, and drops finished ones. */
   #time(): void {
     const { signal, context } = this.#parts;
     if (this.#isTimed || this.#series.size === 0 || signal.aborted) return;

@@ -35,7 +35,7 @@ export interface ReconcileTrigger {
   readonly kind?: string;
   /** `namespace/name`. */
   readonly object?: string;
-  /** Of an object; or what has become of the cluster. */
+  /** The change of an object, or of the cluster. */
   readonly event?: 'Added' | 'Modified' | 'Deleted' | 'Engaged' | 'Unreachable' | 'Reachable' | 'Gone';
 }
 

@@ -16,7 +16,7 @@ import { type ProviderVersion, providerVersions } from './protocol.ts';
 /** KEP-4412: the plugin gets a service account's token. */
 export interface TokenAttributes {
   readonly serviceAccountTokenAudience: string;
-  /** Whether what is cached belongs to the account, or to the token itself. */
+  /** Whether cached credentials belong to the account, or to the token itself. */
   readonly cacheType: 'ServiceAccount' | 'Token';
   readonly requireServiceAccount: boolean;
   readonly requiredServiceAccountAnnotationKeys: readonly string[];

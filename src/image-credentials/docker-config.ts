@@ -22,7 +22,7 @@ export interface DockerConfig {
 /** What is known of one image. */
 interface ImageLogin {
   readonly image: string;
-  /** The first is the one that is written. */
+  /** The first one is written. */
   readonly credentials: readonly ImageCredential[];
 }
 

@@ -1,4 +1,4 @@
-/** The wire types of KEP-2133: what a plugin is asked on stdin, and what it answers on stdout. Pure. */
+/** The wire types of KEP-2133: a plugin's request on stdin, and its response on stdout. Pure. */
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
 import { AnswerFault, logsElsewhere } from '../exec/credential.ts';

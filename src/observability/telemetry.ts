@@ -97,7 +97,7 @@ interface RequestEnd extends RequestStart {
   readonly answerMs?: number;
   /** Milliseconds until it ended: hours for a watch. */
   readonly durationMs: number;
-  /** A watch, a followed log and the like. */
+  /** A watch, a followed log or another long-running request. */
   readonly longRunning: boolean;
 }
 

@@ -51,7 +51,7 @@ const kubeconfigSchema = z.object(
   'must be an object with clusters, users and contexts',
 );
 const contextSchema = z.object({ cluster: text, user: text }, 'must be an object');
-/** Paths of files, a plugin and the like are of no use here: what they name is not in the Secret. */
+/** Paths and plugins are refused: the files that they name are not in the Secret. */
 const userSchema = z.object(
   {
     token: text,

@@ -1,6 +1,6 @@
 /** Converts arguments in kubectl's style into those that commander reads. */
 
-/** What is not for commander, and what is. */
+/** The arguments, split into those for commander and the others. */
 export interface SplitArguments {
   readonly own: readonly string[];
   /** After the first `--`. */

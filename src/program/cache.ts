@@ -70,7 +70,7 @@ export function entryFile(argv: readonly string[]): string | undefined {
   });
 }
 
-/** Keeps an answer in the place of the one before, and removes those that have expired. */
+/** Replaces the cached answer, and removes expired ones. */
 export function keep(file: string, entry: Entry): void {
   for (const other of entryFiles(dirname(file), /\.json$/))
     if (!isUsable(readEntry(other))) rmSync(other, { force: true });
@@ -85,7 +85,7 @@ export function keep(file: string, entry: Entry): void {
   }
 }
 
-/** Removes what is kept of the ClusterProfiles of that name, in all namespaces if none is given, or all. Returns how many files there were. */
+/** Removes the cached answers for ClusterProfiles of that name (in all namespaces if none is given), or all. Returns the count. */
 export function forget(asked: { readonly namespace: string | undefined; readonly name: string } | undefined): number {
   return inCache((folder) => {
     if (!statsOf(folder)) return 0;

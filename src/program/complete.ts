@@ -162,7 +162,7 @@ const patienceMs = 10_000;
 /** Names that can be typed at a prompt without quotes, and that contain no control characters. */
 const isPlain = (name: string) => /^[\w@:./-]+$/.test(name);
 
-/** `start` is what has been typed of it. */
+/** `start` is the part that has been typed. */
 async function readNames(
   what: 'profiles' | 'namespaces' | 'contexts',
   start: string,

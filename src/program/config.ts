@@ -57,7 +57,7 @@ function pathIn(folder: string, path: string): string {
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(folder, path);
 }
 
-/** Adds the defaults to what a call was given. `used` names those that count in it. */
+/** Adds the defaults to the options of a call. `used` names the defaults that took effect. */
 export function withDefaults(
   { values }: Defaults,
   verb: Verb,

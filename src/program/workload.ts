@@ -31,7 +31,7 @@ export interface FoundContainer {
 /** Finds an object beside the workload, in its namespace. */
 type FindObject = (kind: 'ConfigMap' | 'Secret', name: string) => Promise<object | undefined>;
 
-/** `workload` is what was given: `NAMESPACE/deployment/NAME`, `deployment/NAME`, or a manifest file. Throws a `Failure`. */
+/** `workload` is the argument: `NAMESPACE/deployment/NAME`, `deployment/NAME`, or a manifest file. Throws a `Failure`. */
 export async function findContainer(call: Call, workload: string): Promise<FoundContainer> {
   const { object, findObject, where } =
     existsSync(workload) || workload === '-' ? await fromManifest(call, workload) : await fromHub(call, workload);

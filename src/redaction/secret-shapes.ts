@@ -142,7 +142,7 @@ const flags = /(?<![\w-])(--?[a-z][\w-]{2,60})(\s{1,4}["']?)([^\s"'=:]+)/gi;
 
 /** A name and what joins it to its value: `name=`, `name: `, `"name": `, `name:`. */
 const assignment = /(?<![\w.-])(-{0,2}[A-Za-z_][\w.-]*)(\\?["'`])?(\s{0,4}(?:[:=]=?>?)[^\S\n]{0,4})/g;
-/** As much of a value, and of a line, as is needed to say what it is. */
+/** The characters of a value, and of a line, that are examined. */
 const glance = 256;
 
 /** Hides the values of secret names. The value of another name is searched as well: it may contain names too. */

@@ -157,7 +157,7 @@ function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
   return texts.length > 0 ? texts : unreadable(paths, missing(paths));
 }
 
-/** @internal The files that are there. As kubectl does it, those that are not are passed over, and none is read twice. */
+/** @internal The existing files. As kubectl does, skips missing ones, and reads none twice. */
 export function readFiles(paths: readonly string[]): readonly KubeconfigText[] {
   const named = new Set(paths.filter((path) => path !== '').map((path) => resolve(path)));
   return [...named].flatMap((path) => {

@@ -1,4 +1,4 @@
-/** The parts of a RestConfig, what it hands out of them: a kubeconfig for kubectl, a line for logs, and its credential. */
+/** The parts of a RestConfig, and what it exposes of them: a kubeconfig for kubectl, a line for logs, its credential. */
 
 import { inspect } from 'node:util';
 import type { ImpersonationHeaders } from '../access/impersonation.ts';

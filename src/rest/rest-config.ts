@@ -38,7 +38,7 @@ import { webSocketOptions } from './web-socket.ts';
 /**
  * A client-node `KubeConfig` for one cluster: it has all of its public members, and any client-node class takes it. Each request gets the
  * plugin's credential. It is not an instance of client-node's class, which is not loaded: `toKubeConfig` makes one.
- * It is frozen, and one reference to what it shares with equal configs: `close()` gives back only this one.
+ * It is frozen, and holds one reference to the parts that equal configs share: `close()` releases only this one.
  *
  * @example
  * const core = providers.getConfig(clusterProfile).makeApiClient(CoreV1Api);
@@ -232,7 +232,7 @@ export class RestConfig extends KubeConfigFace {
     return this.close();
   }
 
-  /** A generated client (`CoreV1Api` and the like), on a faster HTTP library than client-node's own. */
+  /** A generated client, such as `CoreV1Api`, on a faster HTTP library than client-node's own. */
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
     const words = 'a class of client-node, such as CoreV1Api';
     checkArgument('config.makeApiClient', 'apiClientType', apiClientType, isClass, words);

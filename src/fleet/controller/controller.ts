@@ -31,7 +31,7 @@ export interface ControllerContext {
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
   readonly drainTimeoutMs: number;
-  /** Tells what has become of the clusters of this replica: what is the case now, and each change that lasts. */
+  /** Reports the state of this replica's clusters: the current one, and each change that lasts. */
   reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
   /** `fleet.list()` has changed. */
   changed(): void;

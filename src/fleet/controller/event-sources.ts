@@ -71,7 +71,7 @@ export async function follow(
   for (const watch of fleetWatches) followFleet(attachment, watch, context);
 }
 
-/** Queues what `map` returns for what has become of each cluster of this replica. */
+/** Queues the requests that `map` returns for each change of a cluster of this replica. */
 function followFleet(attachment: Attachment, { graceMs, map }: Complete<FleetWatch>, context: FollowContext): void {
   const { logger, fields, subscriptions } = context;
   const tell = (change: ClusterChange, isStart: boolean, affects: (key: string) => boolean = () => true) => {
@@ -136,7 +136,7 @@ function mapped(
   return ask(logger, { ...fields, object: key }, what, () => watch.map(object, { cluster }), readRequests) ?? [];
 }
 
-/** Queues requests for what changes from now on and counts, and for what is there. Resolves when all of the latter is queued. */
+/** Queues requests for the existing objects, and for relevant changes from now on. Resolves when all existing ones are queued. */
 function listen(
   attachment: Attachment,
   informer: Informer,

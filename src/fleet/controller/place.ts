@@ -112,13 +112,13 @@ export class HubPlace implements Place {
 
 export interface Attachment {
   readonly place: Place;
-  /** The caches of what is reconciled: one, or one for each namespace. */
+  /** The caches of the reconciled objects: one, or one for each namespace. */
   readonly own: readonly Informer[];
   readonly queue: ClusterQueue<ReconcileRequest>;
   readonly written: Written;
   /** Of each source that it follows now: queues what the source has for the keys that `affects` names. */
   readonly queueExisting: Set<(affects: (key: string) => boolean) => Promise<void>>;
-  /** All running reconciles, but for those that were given up. */
+  /** All running reconciles, except abandoned ones. */
   readonly running: Set<Promise<unknown>>;
   /** Why it cannot start. */
   problem: string | undefined;

@@ -87,7 +87,7 @@ export class Written {
   }
 
   /**
-   * Resolves when the caches have what the item has written. Returns what is missing if that takes too long. Rejects with the reason of
+   * Resolves when the caches have the writes of the item. Returns the missing ones if that takes too long. Rejects with the reason of
    * `signal`, or of caches that end.
    */
   async seen(item: string, signal: AbortSignal): Promise<string | undefined> {
@@ -97,7 +97,7 @@ export class Written {
     const cancel = this.#clock.after(longestWaitMs, () => late.abort());
     const all = async () => {
       await Promise.all([...versions].map(([informer, version]) => informer.reached(version, { signal: late.signal })));
-      // Then what was made and deleted is there no more.
+      // An object that was created and then deleted is gone by then.
       await Promise.all(gone.map(({ informer, key, uid }) => left(informer, key, uid, late.signal)));
     };
     try {

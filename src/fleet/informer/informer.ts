@@ -227,7 +227,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     else this.#set(key, before, after);
   }
 
-  /** Deletes what was not listed, and adds the new objects to the cache. */
+  /** Deletes the objects that were not listed, and adds the new ones to the cache. */
   async #endList(): Promise<void> {
     const listing = this.#listing;
     if (listing) {

@@ -20,7 +20,7 @@ export interface LeaseLockOptions {
   /** Milliseconds after which a request is given up, if the server is fast. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
-  /** Called when what is known of it has changed. */
+  /** Called when the known state of the Lease has changed. */
   readonly changed: () => void;
 }
 

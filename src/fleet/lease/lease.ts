@@ -1,4 +1,4 @@
-/** A Lease of `coordination.k8s.io/v1`: as it is on the wire, what is read and written of it, and how one is seen to expire. */
+/** A Lease of `coordination.k8s.io/v1`: its wire type, its reads and writes, and how its expiry is observed. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';

@@ -1,4 +1,4 @@
-/** The attempts to engage a cluster: when the next one is due, after those that failed. */
+/** The attempts to engage a cluster, and the backoff after failed ones. */
 import { CredentialsError, type ErrorCode, FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';

@@ -64,7 +64,7 @@ export interface Basis {
   readonly fence: Fence | undefined;
 }
 
-/** Why an engagement has to end: what it depends on is not what is the case now. */
+/** Why an engagement has to end: its basis has changed. */
 export function whyToEnd(
   basis: Basis,
   now: Pick<Basis, 'uid' | 'access'> & { readonly verdict: Verdict | undefined; readonly health: Health },
@@ -85,7 +85,7 @@ export function whyToEnd(
 export class Engagement {
   readonly name: string;
   readonly basis: Basis;
-  /** The current stage, or the one that failed. */
+  /** The current stage, or the failed one. */
   stage: Stage = 'RESOLVE';
   readonly #context: EngagementContext;
   readonly #listener: EngagementListener;

@@ -31,14 +31,14 @@ export type Owner =
     };
 
 export interface OwnershipListener {
-  /** The owner of what has these keys may have changed. */
+  /** The owner of these keys may have changed. */
   changed(affects: (key: string) => boolean): void;
 }
 
 export interface Ownership {
   /** `key` is the result of `identify`, or `namespace/name` of an object of the hub. */
   ownerOf(key: string): Owner;
-  /** This process begins to work on it. `work` distinguishes what has the same key. */
+  /** This process begins to work on it. `work` distinguishes works with the same key. */
   enter(key: string, work: object): void;
   /** This work has ended. */
   leave(key: string, work: object): void;

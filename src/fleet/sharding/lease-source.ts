@@ -22,7 +22,7 @@ export interface LeaseListener {
 export interface LeaseSource extends Leases {
   /** What is there at this moment, nothing older. */
   list(signal: AbortSignal): Promise<readonly Lease[]>;
-  /** Reports what is there and each change, the changes of one Lease in their order, until the signal aborts. */
+  /** Reports the existing Leases and each change, in order for each Lease, until the signal aborts. */
   watch(listener: LeaseListener, signal: AbortSignal): void;
 }
 

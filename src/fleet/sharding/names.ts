@@ -1,4 +1,4 @@
-/** The shards and Leases of a fleet: which replica gets which, their names, what is written in them, and their times. */
+/** The shards and Leases of a fleet: which replica gets which, their names, their content, and their timing. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';

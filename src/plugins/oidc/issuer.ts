@@ -15,7 +15,7 @@ import { type IssuerSettings, type KeyAlgorithm, keyAlgorithms, type Proof } fro
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const jwtAssertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** `profile` is what it says in its exec extension. */
+/** `profile` is its exec extension. */
 export async function tokenOfIssuer(settings: IssuerSettings, profile: unknown): Promise<CredentialStatus> {
   const audiences = audiencesOf(settings, profile);
   const { issuer, tokenEndpoint, subject, scopes, resources, wantsIdToken, caFile } = settings;

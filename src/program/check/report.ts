@@ -156,7 +156,7 @@ export class Progress {
     this.#show();
   }
 
-  /** A cluster is done, and its block is printed above what is under way. */
+  /** A cluster is done: prints its block above the progress line. */
   async done(report: ClusterReport, text: string): Promise<void> {
     this.#underWay.delete(report.profile);
     this.#done += 1;

@@ -44,7 +44,7 @@ export interface ProviderPlan {
   /** In the order of the file. */
   readonly providers: readonly Provider[];
   readonly configured: readonly ConfiguredProvider[];
-  /** Names of those that are not yet in the file, or not so. */
+  /** Names of providers that the file lacks, or has in another form. */
   readonly changed: ReadonlySet<string>;
 }
 

@@ -1,4 +1,4 @@
-/** The provider file that `publish` writes: what is in it stays as it is, comments too. */
+/** The provider file that `publish` writes. Existing content stays as it is, comments too. */
 
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';

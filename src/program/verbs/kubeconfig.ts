@@ -153,7 +153,7 @@ function counted(contexts: number): string {
   return `${contexts} context${contexts === 1 ? '' : 's'}`;
 }
 
-/** Says what has not been said, and returns all that is. */
+/** Prints the new warnings, and returns all of them. */
 async function sayRefused({ terminal }: Call, found: Found, said: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const messages = [...found.values()].flatMap((one) => (one instanceof ProfileError ? one.message : []));
   for (const message of messages) {

@@ -125,7 +125,7 @@ function readServiceAccount(options: Options): ServiceAccount | undefined {
   return { namespace, name, clusterRole, lifetimeMs };
 }
 
-/** Prints a round: results on stdout, and what is wrong on stderr. `isShown` chooses the lines of the table. */
+/** Prints a round: results on stdout, problems on stderr. `isShown` chooses the lines of the table. */
 async function show(call: Call, round: RoundResult, isShown: (result: Result) => boolean = () => true): Promise<void> {
   const { terminal, options } = call;
   const results = round.results.filter(isShown);

@@ -18,7 +18,7 @@ interface ReadStatus {
   readonly causes?: readonly StatusCause[];
 }
 
-/** Reads a `Status`, as text or parsed, and redacts it: a server may echo what it was sent. */
+/** Reads a `Status`, as text or parsed, and redacts it: a server may echo the request. */
 export function readStatus(
   status: unknown,
   shown: Shown = (text, length) => redactBeginning(text, length),

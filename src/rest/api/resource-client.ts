@@ -105,7 +105,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     const items: unknown = listed === null ? [] : listed;
     if (!isObject(metadata) || !Array.isArray(items)) throw this.#unreadable('the answer is no list');
     const { apiVersion, kind } = this.#options;
-    // Items of a list do not say what they are, unless their kind has a CRD.
+    // Items of a list have no kind and apiVersion, unless their kind has a CRD.
     for (const item of items) if (isObject(item)) Object.assign(item, { apiVersion, kind });
     return { metadata, items } as ResourceList<T>; // an API server's own
   }

@@ -1,4 +1,4 @@
-/** The options of `config.resource`, and of each call of what it returns. */
+/** The options of `config.resource`, and of the calls of a `ResourceClient`. */
 import { z } from 'zod';
 import { checkArgument } from '../../errors/check-argument.ts';
 import { kindShape, signal, text } from '../../options/option-schemas.ts';
@@ -20,7 +20,7 @@ export interface ResourceOptions {
    */
   readonly fieldManager?: string | undefined;
   /**
-   * What the server does with unknown and duplicate fields in what is written: `Strict` refuses them, with a 400; `Warn` drops them with a
+   * What the server does with unknown and duplicate fields of a written object: `Strict` refuses them, with a 400; `Warn` drops them with a
    * warning, which is logged; `Ignore` drops them.
    *
    * @default `Warn`, the server's default

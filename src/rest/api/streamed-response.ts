@@ -57,7 +57,7 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Waits for what has come since the last call, in the pieces it came in. Returns `undefined` at the end. Rejects with the error
+   * Waits for the data that has arrived since the last call, in its original pieces. Returns `undefined` at the end. Rejects with the error
    * that ended the body, after everything that came before it. One caller at a time.
    */
   async next(): Promise<readonly Buffer[] | undefined> {

@@ -200,7 +200,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.#closed.abort(this.#refusal());
   }
 
-  /** As undici has it: what was under way has been ended. */
+  /** As in undici: requests in flight have ended. */
   get destroyed(): boolean {
     return this.#destroyed;
   }

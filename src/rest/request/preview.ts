@@ -17,7 +17,7 @@ import { ReplayableBody } from './replayable-body.ts';
 /** Subresources through which anything can be done. */
 const withoutDryRun: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy', 'token']);
 
-/** Bookkeeping of controllers, and what is created to ask something, are not worth a line. */
+/** Not reported: the bookkeeping of controllers, and objects that are created to ask a question. */
 const silent = /^(?:events|leases|tokenreviews|(?:local|self)?subject(?:access|rules)reviews|selfsubjectreviews)$/;
 
 /** Bytes of an answer, and of the options of a delete, that are read. */

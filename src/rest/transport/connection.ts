@@ -154,7 +154,7 @@ export class Connection {
     socket.once('close', () => this.finished(kept));
   }
 
-  /** Ends what is under way for one config. */
+  /** Ends the requests in flight of one config. */
   end(config: object, reason: Error): void {
     for (const [request, owner] of this.#underWay) if (owner === config) request.end(reason);
   }

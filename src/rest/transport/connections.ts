@@ -15,7 +15,7 @@ export class Connections implements CredentialCache {
   readonly #options: ConnectionOptions;
   readonly #connections = new Map<string, Connection>();
   readonly #sources = new Map<string, ExecCredentialSource>();
-  /** All that have not ended: also those that are given out no more, while their last requests go on. */
+  /** All that have not ended, including those that take no new requests while their last ones finish. */
   readonly #live = new Set<Connection>();
   #closed = false;
   #onLastEnd: (() => void) | undefined;
@@ -93,7 +93,7 @@ export class Connections implements CredentialCache {
     return this.#closed;
   }
 
-  /** Gives nothing out any more; requests under way go on, and what they use ends with them. Then calls `ended`. */
+  /** Takes no new requests. Requests in flight finish, and release what they use; then calls `ended`. */
   retire(ended: () => void): void {
     this.#stop();
     this.#onLastEnd = ended;

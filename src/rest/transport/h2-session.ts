@@ -1,4 +1,4 @@
-/** What undici does not say of the HTTP/2 session on a socket: its streams, what they leave behind, and whether its peer is silent. */
+/** What undici does not expose of a socket's HTTP/2 session: its streams, what is left of them, and whether the peer is silent. */
 import { subscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Stream, constants, type OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';

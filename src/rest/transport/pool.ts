@@ -44,7 +44,7 @@ export class Pool {
   readonly #options: PoolOptions;
   /** Those that take requests. */
   readonly #open = new Set<PooledSocket>();
-  /** Those that are not closed yet, with the ones that only finish what they have begun. */
+  /** Sockets that are not closed, including those that only finish their requests. */
   readonly #sockets = new Set<PooledSocket>();
   readonly #waiting: WaitingRequests;
   /** What the last socket spoke. */
@@ -289,7 +289,7 @@ class WaitingRequests {
     return this.#requests.entries();
   }
 
-  /** Fails those that `which` selects, by when they began to wait and by their place in the queue. */
+  /** Rejects the requests that `which` selects, by the start of their wait and their position in the queue. */
   fail(error: Error, which: (since: number, index: number) => boolean = () => true): void {
     const failed = [...this.#requests.keys()].filter(({ waitsSince = 0 }, index) => which(waitsSince, index));
     // Requests that come during these calls wait for the next dial.

@@ -1,4 +1,4 @@
-/** A request as a pool sends it, and what it, its pool and its socket know of one another. */
+/** A request as a pool sends it, and the state that it, its pool and its socket share. */
 import type { Dispatcher } from 'undici';
 
 /** What is sent, with each header once, by its name in lower case. */

@@ -6,7 +6,7 @@ import { withoutSocks5h } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
 import { bracket, unbracket } from '../../util/hosts.ts';
 
-/** A proxy, with what it takes to log in. Prints without the password. */
+/** A proxy, with its login. Prints without the password. */
 export class ProxyServer {
   readonly protocol: 'http:' | 'https:' | 'socks5:';
   readonly hostname: string;

@@ -34,7 +34,7 @@ const definition = z.object({
 
 type Definition = z.output<typeof definition>;
 
-/** Throws a 422 that names each wrong field, and a 501 for what is not done. */
+/** Throws a 422 that names each wrong field, and a 501 for unsupported features. */
 function parse(object: Json): Definition {
   const parsed = definition.safeParse(object);
   if (!parsed.success) {

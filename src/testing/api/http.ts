@@ -9,7 +9,7 @@ import { ApiError, badRequest, notImplemented, PageNotFound, unsupportedMediaTyp
 export type Request = IncomingMessage | Http2ServerRequest;
 export type Response = ServerResponse | Http2ServerResponse;
 
-/** Kubernetes itself compresses what is larger. */
+/** Kubernetes itself compresses larger bodies. */
 const gzipFrom = 128 * 1024;
 const longestBody = 3 * 1024 * 1024;
 

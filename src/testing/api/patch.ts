@@ -168,9 +168,9 @@ const applyType = 'application/apply-patch+yaml';
 
 interface Patch {
   readonly mediaType: string;
-  /** Throws a 400 for what is no JSON, or no YAML. */
+  /** Throws a 400 for invalid JSON or YAML. */
   readonly content: () => Json;
-  /** A server-side apply: it makes what is not there. */
+  /** A server-side apply, which creates a missing object. */
   readonly apply: boolean;
   /** It takes fields from other managers. */
   readonly force: boolean;
