@@ -147,14 +147,14 @@ export interface Owned {
 
 /**
  * Makes `owner` the controller of an object: the object is deleted with it, and a controller with `owns` reconciles the owner when the
- * object changes.
+ * object changes. The arguments are in controller-runtime's order, but the object is copied, not changed.
  *
  * @returns a copy of the object with the owner reference
  * @throws ConfigurationError if the object has another controller, or is in another namespace than the owner
  * @example
- * await cluster.resource({ ...jobs, fieldManager: 'backup' }).apply(setControllerReference({ metadata, spec }, object));
+ * await cluster.resource({ ...jobs, fieldManager: 'backup' }).apply(setControllerReference(object, { metadata, spec }));
  */
-export function setControllerReference<T extends Owned>(object: T, owner: Owner): T {
+export function setControllerReference<T extends Owned>(owner: Owner, object: T): T {
   const { apiVersion, kind, metadata } = owner;
   const { name, namespace, uid = '' } = metadata;
   const refuse = (path: string, message: string) => {

@@ -91,7 +91,7 @@ function addController(fleet: Fleet, failures: unknown[]) {
             metadata: { generateName: `${name}-`, namespace: 'default' },
             stringData: { password: 'hunter2' },
           };
-          await secrets.create(setControllerReference(child, object));
+          await secrets.create(setControllerReference(object, child));
         }
         const maps = cluster.resource<Wire<V1ConfigMap>>(configMaps);
         await maps.apply({ metadata: { name: `${name}-copy` }, data: { of: name } }, { force: true });

@@ -37,7 +37,7 @@ test('children are found by their controller, and a finalizer keeps their owner 
       });
       if (!lives || !object) return;
       for (const number of [1, 2]) {
-        const child = setControllerReference({ metadata: { name: `${name}-${number}`, namespace: 'default' } }, object);
+        const child = setControllerReference(object, { metadata: { name: `${name}-${number}`, namespace: 'default' } });
         await spoke.resource({ ...secrets, fieldManager: 'secrets' }).apply(child, { signal });
       }
     },
@@ -76,10 +76,10 @@ test('an object that cannot have an owner is refused, with the reason', () => {
     [object({ ownerReferences: [other] }), owner, /object: has another controller, Job j/],
     [object(), { ...owner, metadata: { name: 'a' } }, /owner: has no uid/],
   ] as const) {
-    assert.throws(() => setControllerReference(given, by), { code: 'OPTION_INVALID', message });
+    assert.throws(() => setControllerReference(by, given), { code: 'OPTION_INVALID', message });
   }
   const plain = { ...other, controller: false };
-  const twice = setControllerReference(setControllerReference(object({ ownerReferences: [plain] }), owner), owner);
+  const twice = setControllerReference(owner, setControllerReference(owner, object({ ownerReferences: [plain] })));
   assert.deepEqual(
     Object(twice.metadata).ownerReferences.map(({ uid }: { uid: string }) => uid),
     ['2', '1'],

@@ -15,7 +15,7 @@ await runReplica(
       reconcile: async ({ name }, { cluster, object }) => {
         if (!object || cluster.informer(children).childrenOf(object).length > 0) return;
         const child = { metadata: { generateName: `${name}-`, namespace: 'default' } };
-        await cluster.resource(children).create(setControllerReference(child, object));
+        await cluster.resource(children).create(setControllerReference(object, child));
       },
     });
   },
