@@ -2,7 +2,7 @@
 // the installed package on another Node.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -53,7 +53,10 @@ await maps.apply({ metadata, data: { colour: 5 } });
 export const colour: string | undefined = data?.colour;
 `;
 
-/** Compiles the first programs in what `tsc --init` makes: strict, with exactOptionalPropertyTypes. */
+/**
+ * Compiles the first programs in what `tsc --init` makes: strict, with exactOptionalPropertyTypes. With TypeScript 5 too, and its checks of
+ * our declarations: it gives up on comparisons of types that newer versions take.
+ */
 async function compileFirstPrograms(project: string): Promise<void> {
   const types = join(project, 'types');
   await cp(join(root, 'examples/first'), types, { recursive: true });
@@ -63,8 +66,13 @@ async function compileFirstPrograms(project: string): Promise<void> {
     await readFile(join(root, 'package.json'), 'utf8'),
   ).devDependencies;
   const versions = `typescript@${typescript} @types/node@${node} kubernetes-models@5.1.0 cdk8s@2.70.106 constructs@10`;
-  await runCommands(`npm install --no-save ${versions}`, project);
+  // client-node's declarations need those of ws.
+  const old = 'typescript-5@npm:typescript@5.7.3 @types/ws@8';
+  await runCommands(`npm install --no-save ${versions} ${old}`, project);
   await runCommands('../node_modules/.bin/tsc --init && ../node_modules/.bin/tsc --noEmit', types);
+  const flags = '--noEmit --strict --skipLibCheck false --module nodenext --target es2023 --types node';
+  const files = (await readdir(join(root, 'examples/first'))).map((name) => `types/${name}`).join(' ');
+  await runCommands(`node node_modules/typescript-5/bin/tsc ${flags} ${files}`, project);
 }
 
 /** Copies what git would put into a checkout, uncommitted changes too. No folder above the copy has a node_modules. */

@@ -189,7 +189,7 @@ export type ReconcileReturn = Promise<ReconcileResult | void> | ReconcileResult 
 /** Options of `fleet.controller`. */
 export interface ControllerOptions<
   T extends KubernetesObject = UntypedObject,
-  Watches extends readonly (ControllerWatch | undefined)[] = readonly ControllerWatch[],
+  Watches extends readonly (object | undefined)[] = readonly ControllerWatch[],
 > extends CommonOptions {
   /** The resource that is reconciled, on every cluster. */
   readonly for: ControllerSource<T>;
@@ -201,10 +201,7 @@ export interface ControllerOptions<
 /** Options of `fleet.controller` for objects of the hub. With `sharding` each is reconciled by one replica. */
 export interface HubControllerOptions<
   T extends KubernetesObject = UntypedObject,
-  Watches extends readonly (HubControllerWatch | FleetWatch | undefined)[] = readonly (
-    | HubControllerWatch
-    | FleetWatch
-  )[],
+  Watches extends readonly (object | undefined)[] = readonly (HubControllerWatch | FleetWatch)[],
 > extends CommonOptions {
   /** The resource that is reconciled, on the hub. */
   readonly for: ControllerSource<T> & { readonly on: 'hub' };

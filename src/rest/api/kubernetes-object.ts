@@ -162,19 +162,22 @@ interface Groups {
 
 type Models = typeof models;
 
-type Model<Prefix extends string, Version extends string, Kind extends string> = InstanceOf<
-  `${Prefix}${Capitalize<Version>}${Kind}` extends keyof Models
-    ? `${Prefix}${Capitalize<Version>}${Kind}`
-    : `${Capitalize<Version>}${Kind}`
->;
+/** `infer` keeps TypeScript 5 and 6 from comparing all of these names with each other. */
+type Model<
+  Prefix extends string,
+  Version extends string,
+  Kind extends string,
+> = `${Prefix}${Capitalize<Version>}${Kind}` extends infer Name extends keyof Models
+  ? InstanceOf<Models[Name]>
+  : `${Capitalize<Version>}${Kind}` extends infer Name extends keyof Models
+    ? InstanceOf<Models[Name]>
+    : UntypedObject;
 
-type InstanceOf<Name extends string> = Name extends keyof Models
-  ? Models[Name] extends abstract new (
-      ...args: never
-    ) => infer Instance
-    ? Instance extends object
-      ? Wire<Instance>
-      : UntypedObject
+type InstanceOf<Class> = Class extends abstract new (
+  ...args: never
+) => infer Instance
+  ? Instance extends object
+    ? Wire<Instance>
     : UntypedObject
   : UntypedObject;
 
