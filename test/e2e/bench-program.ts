@@ -4,6 +4,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
+import { stringify } from 'yaml';
 import { RestConfig } from '../../src/index.ts';
 import { writePlugin } from '../../src/testing/index.ts';
 import { heading, median, report } from '../bench/report.ts';
@@ -86,7 +87,8 @@ const kubeconfig = join(folder, 'hub');
 const plane = await startControlPlane(programs, 'bench');
 const plugin = await writePlugin({ token: 'bench-token' });
 try {
-  await writeFile(kubeconfig, plane.admin.exportConfig());
+  // As kubectl writes it; client-node writes JSON.
+  await writeFile(kubeconfig, stringify(JSON.parse(plane.admin.exportConfig())));
   await publish(plane, Number(values.profiles));
   const flags = [`--clusterprofile-access-provider=google=${plugin.command}`];
   const merged = join(folder, 'merged');
