@@ -172,7 +172,8 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     cluster('ValidatingAdmissionPolicyBinding', strict, generation),
     cluster('ValidatingWebhookConfiguration', strict, generation),
   ],
-  'apiextensions.k8s.io/v1': [cluster('CustomResourceDefinition', generation, strict, status)],
+  // Its finalizer keeps a real one for a moment, so it is returned.
+  'apiextensions.k8s.io/v1': [cluster('CustomResourceDefinition', generation, strict, status, returned)],
   'apps/v1': [
     namespaced('ControllerRevision'),
     namespaced('DaemonSet', status, generation),

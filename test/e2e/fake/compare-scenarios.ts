@@ -13,8 +13,8 @@ const waitMs = 20_000;
 
 /** How many answers were compared. Throws at the first that is given differently. */
 export async function compareScenarios(sides: readonly [real: Side, fake: Side]): Promise<number> {
-  const [real, fake] = sides.map((side) => new Teller((sent) => side.send(sent)));
-  if (!real || !fake) return 0;
+  const teller = (side: Side) => new Teller((sent) => side.send(sent));
+  const [real, fake] = [teller(sides[0]), teller(sides[1])];
   const all: Told[] = [];
   const step = async (...args: Parameters<Step>) => {
     const until = Date.now() + waitMs;
@@ -29,7 +29,7 @@ export async function compareScenarios(sides: readonly [real: Side, fake: Side])
   };
   await scenarios(step);
   if (process.env.UPDATE_ANSWERS) {
-    const lines = all.map(({ sent, code, picked }) => JSON.stringify([sent, code, picked]));
+    const lines = all.map(({ sent, code, status, picked }) => JSON.stringify([sent, code, status, picked]));
     await writeFile(recorded, `${lines.join('\n')}\n`);
   }
   return all.length;

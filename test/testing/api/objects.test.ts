@@ -58,10 +58,41 @@ describe('an object', () => {
   });
 });
 
-test('a namespace that nobody may delete can be taken away by a test', async (t) => {
-  const { cluster, send } = await startApi(t);
-  cluster.delete({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system' } });
-  assert.equal((await send('GET', '/api/v1/namespaces/kube-system')).code, 404);
+describe('a namespace', () => {
+  const namespaces = '/api/v1/namespaces';
+  const merge = { 'content-type': 'application/merge-patch+json' };
+  const held = (name: string) => ({ metadata: { name, finalizers: ['example.com/x'] } });
+  const release = { metadata: { finalizers: null } };
+
+  test('that is deleted takes its objects along, and ends with the last one that has a finalizer', async (t) => {
+    const { send } = await startApi(t);
+    await send('POST', namespaces, { metadata: { name: 'n' } });
+    for (const map of [{ metadata: { name: 'free' } }, held('a')])
+      await send('POST', `${namespaces}/n/configmaps`, map);
+    assert.equal((await send('DELETE', `${namespaces}/n`)).body.status.phase, 'Terminating');
+    assert.equal((await send('GET', `${namespaces}/n/configmaps/free`)).code, 404);
+    // Whatever is written to it, it is not the end.
+    await send('PATCH', `${namespaces}/n`, { metadata: { labels: { a: 'b' } } }, merge);
+    await send('PATCH', `${namespaces}/n/status`, { status: { conditions: [] } }, merge);
+    assert.equal((await send('GET', `${namespaces}/n`)).body.status.phase, 'Terminating');
+    await send('PATCH', `${namespaces}/n/configmaps/a`, release, merge);
+    assert.equal((await send('GET', `${namespaces}/n`)).code, 404);
+  });
+
+  test('that has finalizers of its own stays for them once it is empty', async (t) => {
+    const { send } = await startApi(t);
+    await send('POST', namespaces, held('n'));
+    await send('DELETE', `${namespaces}/n`);
+    assert.equal((await send('GET', `${namespaces}/n`)).body.status.phase, 'Terminating');
+    await send('PATCH', `${namespaces}/n`, release, merge);
+    assert.equal((await send('GET', `${namespaces}/n`)).code, 404);
+  });
+
+  test('that no client may delete can be taken away by a test', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.delete({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system' } });
+    assert.equal((await send('GET', `${namespaces}/kube-system`)).code, 404);
+  });
 });
 
 describe('a list', () => {

@@ -6,7 +6,7 @@ import { type Step, Teller } from '../scenarios/scenario.ts';
 import { scenarios } from '../scenarios/scenarios.ts';
 import { startFake } from '../scenarios/side.ts';
 
-const answerSchema = z.tuple([z.string(), z.number(), z.json()]);
+const answerSchema = z.tuple([z.string(), z.number(), z.json(), z.json()]);
 
 // Recorded by UPDATE_ANSWERS=1 npm run test:e2e -- --only fake, which compares both servers step by step.
 test('FakeCluster answers each step of the scenarios as a real API server did', async () => {
@@ -19,8 +19,8 @@ test('FakeCluster answers each step of the scenarios as a real API server did', 
   const teller = new Teller((sent) => fake.side.send(sent));
   let count = 0;
   await scenarios(async (...args: Parameters<Step>) => {
-    const { sent, code, picked } = await teller.tell(args);
-    assert.deepEqual([sent, code, picked], recorded[count]);
+    const { sent, code, status, picked } = await teller.tell(args);
+    assert.deepEqual([sent, code, status, picked], recorded[count]);
     count += 1;
   });
   assert.equal(count, recorded.length);

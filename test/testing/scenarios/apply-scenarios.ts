@@ -17,11 +17,27 @@ function managersOf(body: Json, part: readonly string[] = []): readonly string[]
   return found.sort();
 }
 
+/** Why it was refused, each reason once. */
+const causesOf: Pick = (body) => {
+  const causes = valueAt(body, ['details', 'causes']);
+  const fields = ['field', 'reason', 'message'];
+  return [
+    ...new Set((isList(causes) ? causes : []).map((one) => fields.map((name) => valueAt(one, [name])).join(' '))),
+  ];
+};
+
 /** What an object holds, and who manages it. */
 const managed: Pick = (body) => {
   const { apiVersion: _, kind: __, metadata, ...content } = isObject(body) ? body : {};
   const { labels = null, finalizers = null, generation = null } = isObject(metadata) ? metadata : {};
-  return [valueAt(body, ['message']) ?? content, labels, finalizers, generation, managersOf(body)];
+  return [
+    valueAt(body, ['message']) ?? content,
+    causesOf(body) ?? null,
+    labels,
+    finalizers,
+    generation,
+    managersOf(body),
+  ];
 };
 
 /** The paths in `fieldsV1` of what is neither an object nor taken apart. */

@@ -1,5 +1,5 @@
 // What the scenarios are made of: requests that both servers get.
-import { isList, type Json, type JsonObject, valueAt } from '../../../src/testing/api/json.ts';
+import { isList, isObject, type Json, type JsonObject, valueAt } from '../../../src/testing/api/json.ts';
 import type { Answer, Sent } from './side.ts';
 
 /** What of an answer is compared. */
@@ -32,12 +32,17 @@ export const at =
   (body) =>
     valueAt(body, path);
 
-/** Why something was refused, and where. */
-export const refusal: Pick = (body) => {
-  const causes = valueAt(body, ['details', 'causes']);
-  const fields = isList(causes) ? causes.map((one) => String(valueAt(one, ['field']))) : [];
-  return [valueAt(body, ['reason']) ?? null, ...[...new Set(fields)].sort()];
-};
+/** Only the `Status` of a refusal, which is compared for every step. */
+export const nothing: Pick = () => null;
+
+/** What a `Status` says, but for its message: reason, object, and the causes with their fields. */
+function statusOf(body: Json): Json {
+  if (!isObject(body) || body.kind !== 'Status') return null;
+  const { status = null, code = null, reason = null, details } = body;
+  const { name = null, group = null, kind = null, causes = [] } = isObject(details) ? details : {};
+  const why = (isList(causes) ? causes : []).map((one) => `${valueAt(one, ['field'])} ${valueAt(one, ['reason'])}`);
+  return [status, code, reason, name, group, kind, ...[...new Set(why)].sort()];
+}
 
 /** The names in a list and where it ends; the types and names of a watch's events. */
 export const listed: Pick = (body) => {
@@ -64,6 +69,8 @@ export type Step = (
 export interface Told {
   readonly sent: string;
   readonly code: number;
+  /** Of a `Status`; `null` for an object. */
+  readonly status: Json;
   readonly picked: Json;
 }
 
@@ -77,7 +84,7 @@ export class Teller {
   }
 
   /** Sends a step's request; `isRepeated` if it was sent before, and the answer was not yet the one that is waited for. */
-  async tell([sent, pick = refusal, compare]: Parameters<Step>, isRepeated = false): Promise<Told> {
+  async tell([sent, pick = nothing, compare]: Parameters<Step>, isRepeated = false): Promise<Told> {
     if (isRepeated) this.#answers = this.#answers.slice(0, -1);
     const request = typeof sent === 'function' ? sent(this.#answers) : sent;
     const { code, body } = await this.#send(request);
@@ -85,6 +92,6 @@ export class Teller {
     const picked = (compare ? compare(found, this.#answers.at(-1)) : found) ?? null;
     this.#answers = [...this.#answers, body];
     const path = request.path.replace(/(continue|resourceVersion)=[^&]+/g, '$1=...');
-    return { sent: `${request.method} ${path}`, code, picked };
+    return { sent: `${request.method} ${path}`, code, status: statusOf(body), picked };
   }
 }

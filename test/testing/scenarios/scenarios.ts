@@ -10,10 +10,10 @@ import {
   listed,
   merge,
   namespace,
+  nothing,
   type Pick,
   post,
   put,
-  refusal,
   remove,
   type Step,
 } from './scenario.ts';
@@ -22,7 +22,6 @@ import { selections, writes } from './write-scenarios.ts';
 
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-const nothing: Pick = () => null;
 /** What of an object's metadata its end is about. */
 const end: Pick = (body) => {
   const meta = valueAt(body, ['metadata']);
@@ -151,7 +150,7 @@ async function namespaces(step: Step): Promise<void> {
   await step(post(`${path}/ending/configmaps`, { metadata: { name: 'held', finalizers: ['example.com/x'] } }), end);
   await step(remove(`${path}/ending`), state);
   for (const patch of [{ metadata: { labels: { a: 'b' } } }, { metadata: { finalizers: ['example.com/y'] } }]) {
-    await step(merge(`${path}/ending`, patch), refusal);
+    await step(merge(`${path}/ending`, patch));
     await step(get(`${path}/ending`), state);
   }
   await step(merge(`${path}/ending/status`, { status: { conditions: [] } }), state);
