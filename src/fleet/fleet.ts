@@ -212,6 +212,8 @@ export class Fleet {
       readonly for: KindOf<A, K, M>;
     },
   ): ControllerHandle;
+  // With a list of watches that is not written in place.
+  controller<T extends KubernetesObject>(options: HubControllerOptions<T>): ControllerHandle;
   controller<
     T extends KubernetesObject = never,
     const A extends string = string,

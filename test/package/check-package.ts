@@ -53,6 +53,36 @@ await maps.apply({ metadata, data: { colour: 5 } });
 export const colour: string | undefined = data?.colour;
 `;
 
+/** Watches of every kind, as a project without exactOptionalPropertyTypes has them: each `map` knows its object. */
+const watches = `
+import type { ControllerWatch, Fleet, FleetWatch, HubControllerWatch } from 'clusterprofile-credentials/fleet';
+export function add(fleet: Fleet, ofHub: readonly (HubControllerWatch | FleetWatch)[], ofClusters: readonly ControllerWatch[]) {
+  const common = { name: 'x', reconcile: async () => {} };
+  const source = { apiVersion: 'v1', kind: 'ConfigMap' } as const;
+  const hub = { ...common, for: { ...source, on: 'hub' } } as const;
+  fleet.controller({ ...hub, watches: [{ apiVersion: 'v1', kind: 'Pod', map: (pod) => [{ name: pod.spec?.nodeName ?? '' }] }] });
+  fleet.controller({
+    ...hub,
+    watches: [
+      { on: 'fleet', map: ({ cluster }) => [{ name: cluster }] },
+      { apiVersion: 'v1', kind: 'Pod', map: (pod) => [{ name: pod.spec?.nodeName ?? '' }] },
+    ],
+  });
+  fleet.controller({
+    ...hub,
+    watches: [
+      { on: 'clusters', apiVersion: 'v1', kind: 'Secret', map: ({ data }, { cluster }) => [{ name: data?.x ?? cluster.name }] },
+      { on: 'hub', apiVersion: 'v1', kind: 'Pod', map: (pod) => [{ name: pod.spec?.nodeName ?? '' }] },
+      { on: 'fleet', map: ({ cluster }) => [{ name: cluster }] },
+    ],
+  });
+  fleet.controller({ ...hub, watches: ofHub });
+  fleet.controller({ ...common, for: source, watches: ofClusters });
+  // @ts-expect-error a watch has a map
+  fleet.controller({ ...hub, watches: [{ apiVersion: 'v1', kind: 'Pod' }] });
+}
+`;
+
 /**
  * Compiles the first programs in what `tsc --init` makes: strict, with exactOptionalPropertyTypes. With TypeScript 5 too, and its checks of
  * our declarations: it gives up on comparisons of types that newer versions take.
@@ -61,6 +91,7 @@ async function compileFirstPrograms(project: string): Promise<void> {
   const types = join(project, 'types');
   await cp(join(root, 'examples/first'), types, { recursive: true });
   await writeFile(join(types, 'models.ts'), models);
+  await writeFile(join(types, 'watches.ts'), watches);
   await writeFile(join(types, 'package.json'), '{ "type": "module" }');
   const { typescript, '@types/node': node } = JSON.parse(
     await readFile(join(root, 'package.json'), 'utf8'),
@@ -71,7 +102,8 @@ async function compileFirstPrograms(project: string): Promise<void> {
   await runCommands(`npm install --no-save ${versions} ${old}`, project);
   await runCommands('../node_modules/.bin/tsc --init && ../node_modules/.bin/tsc --noEmit', types);
   const flags = '--noEmit --strict --skipLibCheck false --module nodenext --target es2023 --types node';
-  const files = (await readdir(join(root, 'examples/first'))).map((name) => `types/${name}`).join(' ');
+  const names = [...(await readdir(join(root, 'examples/first'))), 'watches.ts'];
+  const files = names.map((name) => `types/${name}`).join(' ');
   await runCommands(`node node_modules/typescript-5/bin/tsc ${flags} ${files}`, project);
 }
 

@@ -136,17 +136,16 @@ export type ControllerWatches<A1 extends string, K1 extends string, A2 extends s
   ...ControllerWatch[],
 ];
 
-/** The same for a controller of the hub. */
-export type HubControllerWatches<
-  A1 extends string,
-  K1 extends string,
-  A2 extends string,
-  K2 extends string,
-> = readonly [
-  ((HubControllerWatch<ObjectOf<A1, K1>> & KindOf<A1, K1>) | FleetWatch)?,
-  ((HubControllerWatch<ObjectOf<A2, K2>> & KindOf<A2, K2>) | FleetWatch)?,
-  ...(HubControllerWatch | FleetWatch)[],
-];
+/**
+ * The same for a controller of the hub. No element is optional: without `exactOptionalPropertyTypes` it could be `undefined`, and then
+ * TypeScript does not find the type of a watch without `on`.
+ */
+export type HubControllerWatches<A1 extends string, K1 extends string, A2 extends string, K2 extends string> =
+  | readonly []
+  | readonly [HubWatch<A1, K1>]
+  | readonly [HubWatch<A1, K1>, HubWatch<A2, K2>, ...(HubControllerWatch | FleetWatch)[]];
+
+type HubWatch<A extends string, K extends string> = (HubControllerWatch<ObjectOf<A, K>> & KindOf<A, K>) | FleetWatch;
 
 /** What all controllers have. */
 export interface CommonOptions {
