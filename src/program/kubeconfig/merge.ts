@@ -1,4 +1,4 @@
-/** Merges entries into the text of a kubeconfig. Everything else stays as it is, including comments. Pure. */
+/** Merges entries into the text of a kubeconfig. Everything else keeps its content and its comments. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   Document,
@@ -14,7 +14,6 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { kubernetesTags, kubernetesYaml } from '../../diagnose/index.ts';
-import { editText, type ListChanges } from './edit-text.ts';
 import { type CredentialCommand, type KubeconfigEntry, profileOfUser, sourceOf } from './entries.ts';
 
 export interface Merged {
@@ -23,8 +22,6 @@ export interface Merged {
   /** Those that were there, and are now others. */
   readonly updated: readonly string[];
   readonly removed: readonly string[];
-  /** The lines of others may be in another form: lists in brackets, as JSON has them, are written anew. */
-  readonly isRewritten: boolean;
   /** The current context. */
   readonly current: string | undefined;
 }
@@ -46,8 +43,6 @@ export function mergeKubeconfig(
   { use, prune }: MergeOptions = {},
 ): Merged {
   const document = readKubeconfig(text ?? '');
-  const { contents } = document;
-  const isNew = (text ?? '').trim() === '' || (isMap(contents) && contents.items.length === 0);
   const clusters = listOf(document, 'clusters');
   const users = listOf(document, 'users');
   const contexts = listOf(document, 'contexts');
@@ -75,17 +70,13 @@ export function mergeKubeconfig(
   const [only, second] = entries;
   const before = document.get('current-context') || undefined;
   const current = use ?? before ?? (only && !second ? only.name : undefined);
-  const changed = typeof current === 'string' && current !== before ? current : undefined;
-  const isSame = added.length + updated.length + removed.length === 0 && changed === undefined;
-  const edited = isNew ? undefined : isSame ? text : editText(text ?? '', document, lists, changed, toText);
   const all = { added, updated, removed, current: typeof current === 'string' ? current : undefined };
-  if (edited !== undefined) return { text: edited, ...all, isRewritten: false };
-  for (const list of lists) write(document, list);
-  if (changed !== undefined) document.set('current-context', changed);
-  return { text: document.toString(formOf(text ?? '')), ...all, isRewritten: !isNew };
+  if (text !== undefined && added.length + updated.length + removed.length === 0 && current === before)
+    return { text, ...all };
+  for (const { field, items } of lists) document.set(field, items);
+  if (current !== before) document.set('current-context', current);
+  return { text: document.toString(formOf(text ?? '')), ...all };
 }
-
-const toText = (value: unknown) => new Document(value, asWritten).toString({ lineWidth: 0, indentSeq: false });
 
 const removeFirst = 'remove it first (kubectl config delete-context, delete-cluster and delete-user)';
 
@@ -130,10 +121,10 @@ function removeGone(
     if (!names.has(name)) used.add(cluster).add(user);
   }
   for (const name of gone) {
-    contexts.removed.add(contexts.byName.get(name));
+    remove(contexts, name);
     if (used.has(name)) continue;
-    clusters.removed.add(clusters.byName.get(name));
-    users.removed.add(users.byName.get(name));
+    remove(clusters, name);
+    remove(users, name);
   }
   // `kubectl config delete-context` leaves the cluster and the user behind.
   return gone.filter((name) => contexts.byName.has(name) || !used.has(name));
@@ -182,37 +173,37 @@ function written(tag: ScalarTag): NonNullable<ScalarTag['stringify']> {
   };
 }
 
-/** A list of the file, its entries, and what becomes of them. */
-interface NamedList extends ListChanges {
+/** A list of the file, and its entries as they were. */
+interface NamedList {
+  readonly field: string;
+  readonly items: YAMLSeq;
   readonly byName: ReadonlyMap<unknown, YAMLMap>;
-  readonly updated: Map<unknown, { readonly field: string; readonly value: object }>;
-  readonly removed: Set<unknown>;
-  readonly added: YAMLMap[];
 }
 
+/** An empty one if there is none. */
 function listOf(document: Document, field: string): NamedList {
   const found = document.get(field, true);
   const isEmpty = found === undefined || (isScalar(found) && found.value === null);
   if (!isEmpty && !isSeq(found)) throw new MergeProblem(`${field} must be a list: correct it first`);
-  const before = isSeq(found) ? found.items : [];
-  const byName = new Map(before.filter(isMap).map((item) => [item.get('name'), item]));
-  return { field, before, byName, updated: new Map(), removed: new Set(), added: [] };
+  const items = isSeq(found) ? found : (document.createNode([]) as YAMLSeq); // of a list
+  if (isScalar(found)) items.comment = found.comment ?? null;
+  // An empty one is written as [], and would take its entries into that line.
+  if (items.items.length === 0) items.flow = false;
+  return { field, items, byName: new Map(items.items.filter(isMap).map((item) => [item.get('name'), item])) };
 }
 
 /** Returns whether that changes something. */
-function put(
-  document: Document,
-  { byName, updated, added }: NamedList,
-  name: string,
-  field: string,
-  value: object,
-): boolean {
+function put(document: Document, { items, byName }: NamedList, name: string, field: string, value: object): boolean {
   const item = byName.get(name);
-  if (!item)
-    added.push(document.createNode({ [field]: value, name }) as YAMLMap); // of an object
+  if (!item) items.add(document.createNode({ [field]: value, name }));
   else if (isDeepStrictEqual(withoutNulls(Object(item.toJS(document))[field]), value)) return false;
-  else updated.set(item, { field, value });
+  else item.set(field, document.createNode(value));
   return true;
+}
+
+function remove({ items, byName }: NamedList, name: string): void {
+  const gone = byName.get(name);
+  items.items = items.items.filter((item) => item !== gone);
 }
 
 /** kubectl writes a field that is not set as `null`. */
@@ -221,17 +212,6 @@ function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const given = Object.entries(value).filter(([, field]) => field !== null);
   return Object.fromEntries(given.map(([name, field]) => [name, withoutNulls(field)]));
-}
-
-/** Makes the list if there is none. */
-function write(document: Document, { field, before, updated, removed, added }: NamedList): void {
-  for (const [item, { field, value }] of updated) if (isMap(item)) item.set(field, document.createNode(value));
-  const found = document.get(field, true);
-  const items = isSeq(found) ? found : (document.createNode([]) as YAMLSeq); // of a list
-  // An empty one is written as [], and would take its entries into that line.
-  if (items.items.length === 0) items.flow = false;
-  items.items = [...before.filter((item) => !removed.has(item)), ...added];
-  document.set(field, items);
 }
 
 /** How the file is written already: JSON, or YAML with lists that are moved in or not; kubectl does not. */

@@ -134,18 +134,15 @@ async function merge(
     throw error;
   }
   if (!merged) return;
-  const { added, updated, removed, isRewritten, current } = merged;
+  const { added, updated, removed, current } = merged;
   const changes = added.length + updated.length + removed.length;
   const pruned = options.prune ? `, ${removed.length} removed` : '';
   if (changes > 0 || !isQuiet) {
     await terminal.say(`${file}: ${counted(added.length)} added, ${updated.length} updated${pruned}`);
   }
-  const warn = (message: string) =>
-    terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${file} ${printableLines(message)}`);
-  if (isRewritten)
-    await warn('cannot be changed in place, as JSON and lists in brackets cannot: its layout may be another now');
   if (current !== undefined && removed.includes(current)) {
-    await warn(`has the current-context ${current}, which is gone: choose another (kubectl config use-context)`);
+    const gone = `has the current-context ${printableLines(current)}, which is gone: choose another (kubectl config use-context)`;
+    await terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${file} ${gone}`);
   }
 }
 

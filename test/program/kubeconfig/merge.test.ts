@@ -5,7 +5,6 @@ import { type CredentialCommand, toEntry } from '../../../src/program/kubeconfig
 import { MergeProblem, mergeKubeconfig } from '../../../src/program/kubeconfig/merge.ts';
 import { growth } from '../../fixtures/cpu-time.ts';
 import { accessTo, command, entry } from '../../fixtures/kubeconfig-entry.ts';
-import { linesIn } from '../../fixtures/lines-in.ts';
 
 test('a new kubeconfig has a cluster, a user that execs this program, and a context for each entry', () => {
   const { text, added, updated } = mergeKubeconfig(undefined, [entry('fleet/a')]);
@@ -77,7 +76,11 @@ x-last: [ 1.10, on ]
 describe('an existing kubeconfig', () => {
   test('keeps every line of its own, comments, unknown fields and forms of numbers too', () => {
     const { text } = mergeKubeconfig(existing, [entry('fleet/a')]);
-    assert.deepEqual(linesIn(text, existing.split('\n')), existing.split('\n'));
+    const lines = new Set(text.split('\n'));
+    assert.deepEqual(
+      existing.split('\n').filter((line) => !lines.has(line)),
+      [],
+    );
     assert.equal(parse(text)['current-context'], 'lab');
   });
 

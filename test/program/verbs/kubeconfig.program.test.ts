@@ -64,7 +64,7 @@ describe('kubeconfig', () => {
     const folder = await temporaryFolder(t);
     const file = join(folder, 'config');
     const before =
-      '# mine\napiVersion: v1\nkind: Config\nclusters:\n- name: lab\n  cluster: {server:   https://lab}  # odd\n';
+      '# mine\napiVersion: v1\nkind: Config\nclusters:\n- name: lab\n  cluster: { server: https://lab } # odd\n';
     await writeFile(file, before, { mode: 0o640 });
     const merge = ['kubeconfig', 'spoke-0', '--merge', file, ...flags];
     const first = await runProgram(t, merge, { env });
