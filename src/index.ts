@@ -61,6 +61,7 @@ export type {
   JsonPatchOperation,
   ListOptions,
   PatchOptions,
+  ReplaceOptions,
   ResourceList,
   ResourceOptions,
   WriteOptions,

@@ -26,7 +26,6 @@ export type Api = (options: Omit<ResourceOptions, 'fieldValidation'>) => Resourc
 export function apiOf({ config }: ApiClient): Api {
   const server = new ApiServer(config);
   const parts = {
-    basePath: new URL(server.url).pathname.replace(/\/+$/, ''),
     dispatcher: config.dispatcher as AuthenticatedDispatcher, // every config's
     discovery: new Discovery(server, systemTimers),
     maxResponseBytes,

@@ -90,7 +90,6 @@ export function textOf(object: object, key: string): string | undefined {
 }
 
 const kindOf = (object: object): string => textAt(object, 'kind') ?? '';
-const _nameOf = (object: object): string => textAt(object, 'metadata', 'name') ?? '';
 
 /** `volumes` are those of the pod. */
 export function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown>): Container {

@@ -4,7 +4,6 @@ import { FleetError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
-import { ApiServer } from '../rest/api/api-server.ts';
 import { pause } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/guards.ts';
 import { Wait } from './clock.ts';
@@ -54,7 +53,7 @@ export class LeaderElection {
     this.#wait = new Wait(clock);
     this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
     this.#lock = new LeaseLock({
-      leases: new ApiLeases(new ApiServer(hub), { namespace, verbs: 'get, create and update' }),
+      leases: new ApiLeases(hub, { namespace, verbs: 'get, create and update' }),
       name,
       identity: this.identity,
       durationMs: leaseDurationMs,

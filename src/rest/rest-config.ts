@@ -173,7 +173,6 @@ export class RestConfig extends KubeConfigFace {
   resource<T extends KubernetesObject>(options: ResourceOptions, discovery: Discovery | undefined): ResourceClient<T>;
   resource<T extends KubernetesObject>(options: ResourceOptions, discovery?: Discovery): ResourceClient<T> {
     this.#resourceServer ??= {
-      basePath: new URL(this.access.cluster.server).pathname.replace(/\/+$/, ''),
       dispatcher: this.#dispatcher,
       discovery: discovery ?? new Discovery(new ApiServer(this), systemTimers),
       maxResponseBytes: this.#parts.connections.maxResponseBytes,

@@ -99,7 +99,7 @@ describe('a leader election, where something goes wrong,', () => {
     assert.equal(one.warnings.length, 1);
     assert.match(
       one.warnings.join(),
-      /^the Lease cannot be acquired or renewed at the moment: PUT Lease default\/reports: status 503/,
+      /^the Lease cannot be acquired or renewed at the moment: .*PUT \/apis\/.*\/leases\/reports was answered with 503/,
     );
   });
 

@@ -10,7 +10,6 @@ import { request } from 'undici';
 import { ApiLeases } from '../../src/fleet/lease/leases.ts';
 import { reflect } from '../../src/fleet/reflect/reflect.ts';
 import type { RestConfig } from '../../src/index.ts';
-import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
@@ -73,7 +72,7 @@ const watch: Use = ({ config }) =>
     new Watch(config).watch('/api/v1/pods', { resourceVersion: '1' }, () => undefined, reject).catch(reject);
   });
 const lease: Use = async ({ config }) => {
-  const leases = new ApiLeases(new ApiServer(config), { namespace: 'ns', verbs: 'get' });
+  const leases = new ApiLeases(config, { namespace: 'ns', verbs: 'get' });
   const error: unknown = await leases.get('a', AbortSignal.timeout(5_000)).catch((reason: unknown) => reason);
   // What a controller may print of it.
   throw Object.assign(new Error('lease'), { cause: error, reason: Reflect.get(Object(error), 'reason') });

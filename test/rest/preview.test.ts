@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { BatchV1Api, CoreV1Api, Exec } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { Preview, RequestError, toKubeConfig } from '../../src/index.ts';
-import { startFleet } from '../fixtures/fleet.ts';
+import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 
 const configMap = (name: string, data: Readonly<Record<string, string>> = {}) => ({
   apiVersion: 'v1',
@@ -96,6 +96,17 @@ describe('a config with preview', () => {
     await assert.rejects(maps.patch('none', { data: {} }), { statusCode: 404 });
     await assert.rejects(maps.create(configMap('a')), { statusCode: 409 });
     assert.deepEqual([said(), config.preview?.summary()], [[], []]);
+  });
+
+  test('knows the paths of its cluster behind a gateway, where another one was asked first', async (t) => {
+    const cluster = await startCluster(t, { pathPrefix: '/clusters/two' });
+    const providers = startProviders(t, await startPlugin(t));
+    const other = providers.getConfig(profileFor(cluster, { server: cluster.url.replace('two', 'one') }));
+    await (await other.fetch('/version')).text();
+    const config = providers.getConfig(profileFor(cluster), { preview: true });
+    await config.resource(kind).create(configMap('a'));
+    assert.equal(cluster.stats.connections, 1);
+    assert.deepEqual([config.preview?.summary().length, cluster.get(configMap('a'))], [1, undefined]);
   });
 
   test('refuses what has no dry run, and gives its credential to nobody', async (t) => {

@@ -3,11 +3,10 @@
  * slow is waited for.
  */
 import { ApiError } from '../../errors/index.ts';
-import type { ApiServer } from '../../rest/api/api-server.ts';
+import type { ApiServerConfig } from '../../rest/api/api-server.ts';
 import { within } from '../../rest/api/api-server.ts';
-import { groupPath } from '../../rest/api/discovery.ts';
-import type { StreamedResponse } from '../../rest/api/streamed-response.ts';
-import { readBeginning } from '../../util/printable.ts';
+import { ResourceClient } from '../../rest/api/resource-client.ts';
+import type { AuthenticatedDispatcher } from '../../rest/request/dispatcher.ts';
 import type { Clock } from '../clock.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
@@ -24,8 +23,12 @@ export interface Leases {
   delete(lease: Lease, signal: AbortSignal): Promise<boolean>;
 }
 
-/** The longest Lease in bytes that is read. */
-const longestLease = 1024 * 1024;
+/** The longest list of Leases in bytes. */
+const maxResponseBytes = 64 * 1024 * 1024;
+
+/** Every API server serves them at the same path. */
+const leases = { plural: 'leases', namespaced: true };
+const discovery = { known: () => leases, find: async () => leases, forget: () => {} };
 
 export interface ApiLeasesOptions {
   readonly namespace: string;
@@ -34,78 +37,68 @@ export interface ApiLeasesOptions {
 }
 
 export class ApiLeases implements Leases {
-  readonly namespace: string;
-  readonly #server: ApiServer;
+  readonly #namespace: string;
   readonly #verbs: string;
+  readonly #client: ResourceClient<Lease>;
 
-  constructor(server: ApiServer, { namespace, verbs }: ApiLeasesOptions) {
-    this.#server = server;
-    this.namespace = namespace;
+  constructor({ dispatcher: given }: ApiServerConfig, { namespace, verbs }: ApiLeasesOptions) {
+    const dispatcher = given as AuthenticatedDispatcher; // every RestConfig has one
+    this.#namespace = namespace;
     this.#verbs = verbs;
+    const server = { dispatcher, transport: dispatcher.withoutRetries, discovery, maxResponseBytes };
+    this.#client = new ResourceClient(server, { ...leaseKind, namespace });
   }
 
-  async get(name: string, signal: AbortSignal): Promise<Lease | undefined> {
-    const response = await this.#server.get(this.path(name), { signal });
-    return this.#read(response, `GET Lease ${this.namespace}/${name}`, 200, [404]);
+  get(name: string, signal: AbortSignal): Promise<Lease | undefined> {
+    return this.#unless([404], async () => readLease(await this.#client.get(name, { signal })));
   }
 
-  async create(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
-    const response = await this.#server.send('POST', this.path(), lease, signal);
-    return this.#read(response, `POST Lease ${this.namespace}/${lease.metadata.name}`, 201, [409]);
+  create(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
+    return this.#unless([409], async () => readLease(await this.#client.create(lease, { signal })));
   }
 
-  async update(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
-    const { name } = lease.metadata;
-    const response = await this.#server.send('PUT', this.path(name), lease, signal);
-    return this.#read(response, `PUT Lease ${this.namespace}/${name}`, 200, [404, 409]);
+  update(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
+    return this.#unless([404, 409], async () => readLease(await this.#client.replace(lease, { signal })));
   }
 
-  async delete({ metadata }: Lease, signal: AbortSignal): Promise<boolean> {
-    const { name, uid, resourceVersion } = metadata;
-    const options = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
-    const response = await this.#server.send('DELETE', this.path(name), options, signal);
-    const gone = response.statusCode === 200;
-    if (gone || response.statusCode === 404 || response.statusCode === 409) {
-      await response.body.dump();
-      return gone;
-    }
-    throw await this.refusal(response, `DELETE Lease ${this.namespace}/${name}`);
+  async delete({ metadata: { name, uid, resourceVersion } }: Lease, signal: AbortSignal): Promise<boolean> {
+    const remove = async () => {
+      await this.#client.delete(name, { preconditions: { uid, resourceVersion }, signal });
+      return true;
+    };
+    return (await this.#unless([404, 409], remove)) ?? false;
   }
 
-  async #read(
-    response: StreamedResponse,
-    what: string,
-    expected: number,
-    none: readonly number[],
-  ): Promise<Lease | undefined> {
-    if (none.includes(response.statusCode)) {
-      const refusal = await this.#server.refusalOf(response, what);
-      // A namespace that is missing, or being deleted, says nothing about the Lease.
-      if (/namespaces? |because it is being terminated/.test(refusal.message)) throw refusal;
-      return undefined;
-    }
-    if (response.statusCode !== expected) throw await this.refusal(response, what);
-    const text = (await readBeginning(response.body, longestLease)).toString();
+  /** What is there at this moment: without a `resourceVersion` the server asks etcd, not its cache. */
+  protected async listBy(labelSelector: string, signal: AbortSignal): Promise<readonly Lease[]> {
+    const list = await this.#unless([], () => this.#client.list({ labelSelector, signal }));
+    return (list?.items ?? []).map(readLease);
+  }
+
+  /** `undefined` if the server answers with one of these statuses. */
+  async #unless<R>(statuses: readonly number[], request: () => Promise<R>): Promise<R | undefined> {
     try {
-      return readObject(JSON.parse(text), leaseKind);
-    } catch {
-      throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer is no Lease`);
+      return await request();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.statusCode === undefined) throw error;
+      // A namespace that is missing, or being deleted, says nothing about the Lease.
+      const isOfNamespace = /namespaces? |because it is being terminated/.test(error.message);
+      if (statuses.includes(error.statusCode) && !isOfNamespace) return undefined;
+      throw error.statusCode === 403 ? error.withAdvice(this.advice) : error;
     }
   }
 
   /** Which permission is missing, for an operator. */
   protected get advice(): string {
-    return `allow the verbs ${this.#verbs} on leases.coordination.k8s.io in namespace ${this.namespace}`;
+    return `allow the verbs ${this.#verbs} on leases.coordination.k8s.io in namespace ${this.#namespace}`;
   }
+}
 
-  protected async refusal(response: StreamedResponse, what: string): Promise<ApiError> {
-    const refusal = await this.#server.refusalOf(response, what);
-    return response.statusCode === 403 ? refusal.withAdvice(this.advice) : refusal;
-  }
-
-  protected path(name?: string): string {
-    const list = `${groupPath(leaseKind.apiVersion)}/namespaces/${encodeURIComponent(this.namespace)}/leases`;
-    return name === undefined ? list : `${list}/${encodeURIComponent(name)}`;
+function readLease(answer: unknown): Lease {
+  try {
+    return readObject(answer, leaseKind);
+  } catch {
+    throw new ApiError('API_RESPONSE_INVALID', 'the answer is no Lease');
   }
 }
 

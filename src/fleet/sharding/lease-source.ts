@@ -1,14 +1,11 @@
 /** The Leases of one fleet on the hub: read at once, and watched. */
 
-import { ApiError } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { ApiServer } from '../../rest/api/api-server.ts';
-import { readBeginning } from '../../util/printable.ts';
+import { ApiServer, type ApiServerConfig } from '../../rest/api/api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Informer } from '../informer/informer.ts';
 import { type Lease, leaseKind } from '../lease/lease.ts';
 import { ApiLeases, type Leases } from '../lease/leases.ts';
-import { readObject } from '../reflect/events.ts';
 import { reflectorContext } from '../reflect/reflector.ts';
 import type { FleetObserver } from '../telemetry.ts';
 
@@ -34,32 +31,18 @@ export interface HubLeasesOptions {
   readonly observer: FleetObserver | undefined;
 }
 
-/** The longest list in bytes. */
-const longestList = 64 * 1024 * 1024;
-
 export class HubLeases extends ApiLeases implements LeaseSource {
   readonly #server: ApiServer;
   readonly #options: HubLeasesOptions;
 
-  constructor(server: ApiServer, options: HubLeasesOptions) {
-    super(server, { namespace: options.namespace, verbs: 'get, list, watch, create, update and delete' });
-    this.#server = server;
+  constructor(hub: ApiServerConfig, options: HubLeasesOptions) {
+    super(hub, { namespace: options.namespace, verbs: 'get, list, watch, create, update and delete' });
+    this.#server = new ApiServer(hub);
     this.#options = options;
   }
 
-  async list(signal: AbortSignal): Promise<readonly Lease[]> {
-    // Without a resourceVersion: the server asks etcd, not its cache.
-    const query = new URLSearchParams({ labelSelector: this.#options.selector });
-    const response = await this.#server.get(`${this.path()}?${query}`, { signal });
-    const what = `list Leases in ${this.namespace}`;
-    if (response.statusCode !== 200) throw await this.refusal(response, what);
-    const text = (await readBeginning(response.body, longestList)).toString();
-    try {
-      const { items } = JSON.parse(text);
-      return items.map((item: unknown) => readObject(item, leaseKind));
-    } catch {
-      throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer is no list`);
-    }
+  list(signal: AbortSignal): Promise<readonly Lease[]> {
+    return this.listBy(this.#options.selector, signal);
   }
 
   watch(listener: LeaseListener, signal: AbortSignal): void {

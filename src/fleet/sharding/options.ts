@@ -1,7 +1,6 @@
 /** Options of a fleet that shares its clusters with other replicas. */
 import { z } from 'zod';
 import { namespace, text } from '../../options/option-schemas.ts';
-import { ApiServer } from '../../rest/api/api-server.ts';
 import { isLabel } from '../../util/hosts.ts';
 import { processName } from '../lease/lease.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
@@ -56,7 +55,7 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
   if (!sharding) return ownsEverything;
   const { namespace, name, identity, weight, leaseDurationMs } = sharding;
   const observer = metrics?.observer;
-  const leases = new HubLeases(new ApiServer(hub), {
+  const leases = new HubLeases(hub, {
     namespace,
     selector: leaseSelector(name),
     clock,

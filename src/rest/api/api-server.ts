@@ -53,15 +53,6 @@ export class ApiServer {
     });
   }
 
-  /** Sends an object as JSON. */
-  send(method: 'POST' | 'PUT' | 'DELETE', path: string, object: object, signal: AbortSignal) {
-    return this.#request(method, path, {
-      signal,
-      headers: { 'content-type': json },
-      body: JSON.stringify(object),
-    });
-  }
-
   /** Returns the first `length` characters of this server's text, without the credential that it was sent. */
   readonly shown: Shown = (text, length, options) => this.#dispatcher.shown(text, length, options);
 

@@ -1,4 +1,5 @@
 /** Reads and writes the objects of one kind on one API server, as the wire has them: a response is parsed, and not converted. */
+import type { Dispatcher } from 'undici';
 import { checkArgument } from '../../errors/check-argument.ts';
 import { ApiError, ConfigurationError, RequestError } from '../../errors/index.ts';
 import { reconcileScope } from '../../observability/telemetry.ts';
@@ -19,6 +20,7 @@ import {
   type JsonPatchOperation,
   type ListOptions,
   type PatchOptions,
+  type ReplaceOptions,
   type ResourceList,
   type ResourceOptions,
   resourceSchema,
@@ -27,10 +29,10 @@ import {
 
 /** Where the requests go. */
 export interface ResourceServer {
-  /** The path of the server's URL, without a slash at its end. */
-  readonly basePath: string;
   readonly dispatcher: AuthenticatedDispatcher;
-  readonly discovery: Discovery;
+  /** Of the dispatcher, for callers that retry by themselves. @default the dispatcher */
+  readonly transport?: Dispatcher;
+  readonly discovery: Pick<Discovery, 'known' | 'find' | 'forget'>;
   readonly maxResponseBytes: number;
 }
 
@@ -47,7 +49,7 @@ const headers = {
 };
 
 interface Call {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly signal: AbortSignal | undefined;
   readonly namespace?: string | undefined;
   /** Absent for a list. */
@@ -120,6 +122,19 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   }
 
   /**
+   * Replaces an object by a state of it that was read and then changed. Rejects with `statusCode` 409 if it has another
+   * `metadata.resourceVersion` by now; without one it is replaced whatever it is.
+   */
+  async replace(object: WireInput<T>, options: ReplaceOptions = {}): Promise<T> {
+    const { body, namespace, name } = this.#input('replace', object);
+    checkName('replace', 'metadata.name', name);
+    const { signal, subresource, ...given } = parseOptionsWith(callSchemas.replace, options);
+    const call = { method: 'PUT', namespace, name, subresource, signal, body } as const;
+    const contentType = 'application/json';
+    return this.#object(await this.#write({ ...call, contentType, query: this.#writeQuery(given) }));
+  }
+
+  /**
    * Server-side apply: creates the object, or gives it these fields, and takes away those that this field manager has applied before
    * and that are now missing. Fields of other managers are a conflict (409), unless `force` is true.
    *
@@ -180,13 +195,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     return this.#object(await this.#write({ ...call, query, contentType, body }));
   }
 
-  #writeQuery({
-    fieldManager,
-    dryRun,
-  }: {
-    readonly fieldManager?: string | undefined;
-    readonly dryRun?: boolean | undefined;
-  }) {
+  #writeQuery({ fieldManager, dryRun }: WriteOptions) {
     return {
       fieldManager: fieldManager ?? this.#options.fieldManager,
       fieldValidation: this.#options.fieldValidation,
@@ -210,22 +219,15 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     if (!scope || call.query?.dryRun || this.#server.dispatcher.isPreview) return answer;
     const { apiVersion, kind, namespace = call.namespace } = this.#options;
     const { dispatcher } = this.#server;
-    scope.wrote({
-      dispatcher,
-      apiVersion,
-      kind,
-      name: call.name,
-      namespace,
-      isDelete: call.method === 'DELETE',
-      answer,
-    });
+    const isDelete = call.method === 'DELETE';
+    scope.wrote({ dispatcher, apiVersion, kind, name: call.name, namespace, isDelete, answer });
     return answer;
   }
 
   /** Sends the request, and returns the body of the answer. */
   async #send(call: Call): Promise<unknown> {
     const { signal, method, contentType, body } = call;
-    const { dispatcher, discovery, maxResponseBytes } = this.#server;
+    const { dispatcher, transport = dispatcher, discovery, maxResponseBytes } = this.#server;
     signal?.throwIfAborted();
     const path = this.#path(call, discovery.known(this.#options) ?? (await this.#find(signal)));
     const options = {
@@ -235,7 +237,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
       headers: contentType === undefined ? headers : { ...headers, 'content-type': contentType },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
-    const answer = await sendRequest(dispatcher, options, signal, maxResponseBytes, dispatcher.cluster);
+    const answer = await sendRequest(transport, options, signal, maxResponseBytes, dispatcher.cluster);
     if (answer.statusCode >= 300) throw this.#refused(answer, dispatcher.log.explain(answer.statusCode, options));
     try {
       return JSON.parse(answer.body.toString());
@@ -263,7 +265,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     if (!resource.namespaced && given !== undefined) refuse(`is ${given}, and ${kind} has no namespaces: leave it out`);
     if (resource.namespaced && given === undefined && (method !== 'GET' || name !== undefined))
       refuse(`is required, since ${kind} is namespaced: give it here, or in the object`);
-    let path = `${this.#server.basePath}${listPath(this.#options, resource, given)}`;
+    let path = `${this.#server.dispatcher.basePath}${listPath(this.#options, resource, given)}`;
     if (name !== undefined) path += `/${name}`;
     if (subresource !== undefined) path += `/${subresource}`;
     let separator = '?';

@@ -55,6 +55,12 @@ export interface WriteOptions {
   readonly dryRun?: boolean | undefined;
 }
 
+/** Options of `replace`. */
+export interface ReplaceOptions extends WriteOptions {
+  /** Writes the status. @default the object without its status */
+  readonly subresource?: 'status' | undefined;
+}
+
 /** Options of `apply` and `applyStatus`. */
 export interface ApplyOptions extends WriteOptions {
   /** Takes fields over from other managers, if these would be a conflict (409). Controllers set it. @default false */
@@ -62,11 +68,9 @@ export interface ApplyOptions extends WriteOptions {
 }
 
 /** Options of `patch`. */
-export interface PatchOptions extends WriteOptions {
+export interface PatchOptions extends ReplaceOptions {
   /** `merge`: JSON merge patch. `json`: a list of operations. `strategic`: strategic merge patch, for built-in kinds. @default merge */
   readonly type?: 'merge' | 'json' | 'strategic' | undefined;
-  /** Patches the status. @default the object without its status */
-  readonly subresource?: 'status' | undefined;
 }
 
 /** Options of `delete`. */
@@ -121,6 +125,9 @@ export const resourceSchema = z.strictObject({
   fieldValidation: oneOf(['Strict', 'Warn', 'Ignore']),
 });
 
+const write = { signal, fieldManager, dryRun: flag };
+const replace = { ...write, subresource: oneOf(['status']) };
+
 /** @internal Of each call. */
 export const callSchemas = {
   get: z.strictObject({ signal }),
@@ -132,15 +139,10 @@ export const callSchemas = {
     continue: anyText,
     resourceVersion: anyText,
   }),
-  create: z.strictObject({ signal, fieldManager, dryRun: flag }),
-  apply: z.strictObject({ signal, fieldManager, dryRun: flag, force: flag }),
-  patch: z.strictObject({
-    signal,
-    fieldManager,
-    dryRun: flag,
-    type: oneOf(['merge', 'json', 'strategic']),
-    subresource: oneOf(['status']),
-  }),
+  create: z.strictObject(write),
+  replace: z.strictObject(replace),
+  apply: z.strictObject({ ...write, force: flag }),
+  patch: z.strictObject({ ...replace, type: oneOf(['merge', 'json', 'strategic']) }),
   delete: z.strictObject({
     signal,
     preconditions: z

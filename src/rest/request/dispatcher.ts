@@ -39,6 +39,8 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   #connection: Connection | undefined;
   #released = false;
   readonly origin: string;
+  /** The path of the server's URL, without a slash at its end. */
+  readonly basePath: string;
   readonly impersonation: ImpersonationHeaders | undefined;
   readonly pathBounds: readonly Segments[] | undefined;
   readonly #send: Send;
@@ -57,7 +59,9 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     // undici's compose() calls them on a proxy, which has no private fields.
     this.close = this.close.bind(this);
     this.destroy = this.destroy.bind(this);
-    this.origin = new URL(destination.cluster.server).origin;
+    const { origin, pathname } = new URL(destination.cluster.server);
+    this.origin = origin;
+    this.basePath = pathname.replace(/\/+$/, '');
     const { name, profile, cluster } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;
     this.cluster = { name, profile, server: cluster.server, hasAuthority };
@@ -99,7 +103,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       options,
       body: new ReplayableBody(options.body, handler),
       connection,
-      longRunning: isLongRunning(options, connection.basePath),
+      longRunning: isLongRunning(options, this.basePath),
       retry,
       sent: 1,
       reused: false,

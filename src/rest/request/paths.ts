@@ -99,8 +99,7 @@ function isLongRunningPath(path: string, basePath: string): boolean {
 }
 
 function segmentsOf(path: string, basePath: string): readonly string[] {
-  const base = basePath.replace(/\/+$/, '');
-  return (path.startsWith(`${base}/`) ? path.slice(base.length) : path).split('/').filter(Boolean);
+  return (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path).split('/').filter(Boolean);
 }
 
 /** What the path of a request is about. */

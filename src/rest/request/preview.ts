@@ -25,8 +25,8 @@ const mostBytes = 8 * 1024 * 1024;
 
 export function previewWrites(preview: Preview): Layer {
   return (owner, next) => (request, handler) => {
-    const { options, connection } = request;
-    const path = readApiPath(String(options.path), connection.basePath);
+    const { options } = request;
+    const path = readApiPath(String(options.path), owner.basePath);
     const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(options.method);
     const refused = whyRefused(options, path, isRead);
     if (refused !== undefined) Relay.refuse(handler, previewRefusal(owner, refused));

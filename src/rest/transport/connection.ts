@@ -75,8 +75,6 @@ export class Connection {
   readonly cluster: ResolvedCluster;
   readonly source: CredentialSource;
   readonly origin: string;
-  /** The path that the server's URL has, and with it every path of its API. */
-  readonly basePath: string;
   /** The access type. */
   readonly provider: string;
   readonly #rejections = new Rejections();
@@ -104,15 +102,17 @@ export class Connection {
     this.cluster = cluster;
     this.provider = provider;
     this.source = source;
-    const { origin, pathname } = new URL(cluster.server);
-    this.origin = origin;
-    this.basePath = pathname;
+    this.origin = new URL(cluster.server).origin;
     this.#options = options;
     this.#onUnused = onUnused;
     // The log is of the cluster that this was made for: others with the same server may share it.
     const ofLog = { name, profile, server: cluster.server };
     const log = new ClusterLog(ofLog, provider, options, () => source.secrets);
-    this.#pools = new Pools({ cluster, authorityFile, origin, proxy, provider, ended: this.ended }, options, log);
+    this.#pools = new Pools(
+      { cluster, authorityFile, origin: this.origin, proxy, provider, ended: this.ended },
+      options,
+      log,
+    );
   }
 
   /** Aborted by `destroy()`: nothing goes out any more. */

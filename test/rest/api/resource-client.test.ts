@@ -164,6 +164,24 @@ describe('config.resource', () => {
     assert.equal(received.length, 3);
   });
 
+  test('replaces an object by a changed state of it, and refuses one that has changed since', async (t) => {
+    const { config, cluster } = await startFleet(t);
+    const client = config.resource<Wire<V1ConfigMap>>({ ...maps, fieldManager: 'painter' });
+    const first = await client.create({ metadata: { name: 'a' }, data: { colour: 'red', size: '1' } });
+    const second = await client.replace({ ...first, data: { colour: 'blue' } });
+    assert.deepEqual(second.data, { colour: 'blue' });
+    const { statusCode, reason } = await refusal(client.replace({ ...first, data: {} }));
+    assert.deepEqual([statusCode, reason], [409, 'Conflict']);
+    const { name } = first.metadata;
+    assert.deepEqual((await client.replace({ metadata: { name }, data: {} }, { dryRun: true })).data, {});
+    assert.deepEqual(cluster.get(first)?.data, { colour: 'blue' });
+    const namespaces = config.resource({ apiVersion: 'v1', kind: 'Namespace' });
+    const space = await namespaces.get('default');
+    const status = { phase: 'Terminating' };
+    await namespaces.replace({ ...space, status }, { subresource: 'status' });
+    assert.deepEqual((await namespaces.get('default')).status, status);
+  });
+
   test('deletes under preconditions, with a policy for what the object owns', async (t) => {
     const { config, received } = await startAnswering(t, { body: '{"kind":"Status"}' });
     const preconditions = { uid: 'u', resourceVersion: '7' };
