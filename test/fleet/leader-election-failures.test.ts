@@ -103,6 +103,19 @@ describe('a leader election, where something goes wrong,', () => {
     );
   });
 
+  test('says that its namespace is missing, and which rights it lacks', async (t) => {
+    const { hub, contend } = await startElection(t);
+    const saidBy = async (namespace: string) => {
+      const one = contend('one', { namespace });
+      one.run();
+      await until(t, () => one.warnings.length > 0);
+      return one.warnings.join();
+    };
+    assert.match(await saidBy('none'), /POST .* was answered with 404: namespaces "none" not found/);
+    hub.failNext(403, 1);
+    assert.match(await saidBy('other'), /allow the verbs get, create and update on leases\..* in namespace other/);
+  });
+
   test('writes a deleted Lease again, before another contender takes it', async (t) => {
     const { hub, contend, spec, retry } = await startElection(t);
     const [one, two] = [contend('one'), contend('two', { retryPeriodMs: 1_000 })];

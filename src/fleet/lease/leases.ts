@@ -82,7 +82,7 @@ export class ApiLeases implements Leases {
     } catch (error) {
       if (!(error instanceof ApiError) || error.statusCode === undefined) throw error;
       // A namespace that is missing, or being deleted, says nothing about the Lease.
-      const isOfNamespace = /namespaces? |because it is being terminated/.test(error.message);
+      const isOfNamespace = /namespaces "[^"]*" not found|because it is being terminated/.test(error.message);
       if (statuses.includes(error.statusCode) && !isOfNamespace) return undefined;
       throw error.statusCode === 403 ? error.withAdvice(this.advice) : error;
     }
