@@ -61,5 +61,5 @@ export function readClusterApi(
       refused.push({ origin, namespace, name, message: error.message });
     }
   }
-  return { clusters, refused, notes: [] };
+  return { clusters, refused, leftOut: [], notes: [] };
 }

@@ -38,11 +38,11 @@ export function readContexts(file: string, text: string, options: KubeconfigOpti
   const merged = mergeKubeconfigs([{ text, path: file, directory: dirname(resolve(file)) }]);
   if (merged.hasProblems()) merged.giveUp();
   const globs = patterns.map(createGlob);
-  const asked = [...merged.lists.contexts.keys()].filter(
-    (name) => globs.length === 0 || globs.some((matches) => matches(name)),
-  );
+  const all = [...merged.lists.contexts.keys()];
+  const isAsked = (context: string) => globs.length === 0 || globs.some((matches) => matches(context));
+  const profileOf = (context: string) => nameOf({ context, cluster: clusterNameOf(merged, context) });
+  const asked = all.filter(isAsked);
   if (asked.length === 0) {
-    const all = [...merged.lists.contexts.keys()];
     const shown = `${all.slice(0, 10).join(', ') || 'none'}${all.length > 10 ? `, and ${all.length - 10} more` : ''}`;
     const what = patterns.length === 0 ? 'has no contexts' : `has no context that matches ${patterns.join(' or ')}`;
     throw new Failure(exitCodes.notFound, `kubeconfig ${file} ${what}`, `its contexts: ${shown}`);
@@ -58,7 +58,7 @@ export function readContexts(file: string, text: string, options: KubeconfigOpti
   const refused: Refused[] = [];
   for (const context of asked) {
     const origin = `context ${context}`;
-    const name = nameOf({ context, cluster: clusterNameOf(merged, context) });
+    const name = profileOf(context);
     try {
       const access = readOne(merged, context, readFile);
       checkOne(access, options);
@@ -87,7 +87,8 @@ export function readContexts(file: string, text: string, options: KubeconfigOpti
     ([origin, contexts]) =>
       `${contexts.length === 1 ? 'context' : 'contexts'} ${contexts.join(', ')}: the same cluster as ${origin}, which is published`,
   );
-  return { clusters: [...clusters.values()], refused, notes };
+  const leftOut = all.flatMap((context) => (isAsked(context) ? [] : `${namespace}/${profileOf(context)}`));
+  return { clusters: [...clusters.values()], refused, leftOut, notes };
 }
 
 /** Why one cluster is not published. */

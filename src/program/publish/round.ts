@@ -130,8 +130,9 @@ export class Publisher {
       else results.push(result);
     }
     signal.throwIfAborted();
-    const all = new Set([...content.clusters, ...content.refused].map((one) => `${one.namespace}/${one.name}`));
-    const gone = profiles.vanished((name) => all.has(name));
+    const named = [...content.clusters, ...content.refused].map((one) => `${one.namespace}/${one.name}`);
+    const there = new Set([...named, ...content.leftOut]);
+    const gone = profiles.vanished((name) => there.has(name));
     const vanished = gone.map(({ namespace, name }) => `${namespace}/${name}`);
     // A kubeconfig may be read while it is half-written: a watch looks twice.
     const pruned = !this.#settings.prune

@@ -40,6 +40,8 @@ export interface Refused {
 export interface SourceContent {
   readonly clusters: readonly SourceCluster[];
   readonly refused: readonly Refused[];
+  /** `namespace/name` of the profiles of clusters that the call does not ask for. */
+  readonly leftOut: readonly string[];
   /** For stderr, said once. */
   readonly notes: readonly string[];
 }

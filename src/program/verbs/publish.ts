@@ -156,7 +156,8 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
   if (round.vanished.length > 0 && !options.has('prune')) {
     const [first = '', ...more] = round.vanished;
     const others = more.length === 0 ? '' : ` and ${more.length} more`;
-    await warn(`${printable(first, 256)}${others}: not in the source any more; --prune deletes such ClusterProfiles`);
+    const advice = '--prune deletes what has left it; what is of another source needs another --cluster-manager';
+    await warn(`${printable(first, 256)}${others}: not in this source: ${advice}`);
   }
   for (const { origin, message } of round.refused) {
     const label = terminal.paint('red', 'not published:', terminal.stderr);

@@ -200,9 +200,12 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     const { run, path, kubeconfig, hub, profiles, secrets } = await startPublished(t);
     hub.add(profileOf('foreign', 'google', { server: 'https://other.example.dev' }));
     await run('--write-secrets', 'credentials');
+    const all = profiles();
+    const asked = await run('--write-secrets', 'credentials', '--context', 'one', '--prune');
+    assert.deepEqual([asked.stderr, profiles()], ['', all]);
     await writeFile(path('kubeconfig'), kubeconfig({ one: ['exec-1', 1] }));
     const without = await run('--write-secrets', 'credentials');
-    assert.match(without.stderr, /fleet\/three and 1 more: not in the source any more; --prune/);
+    assert.match(without.stderr, /fleet\/three and 1 more: not in this source: --prune deletes/);
     const { stdout } = await run('--write-secrets', 'credentials', '--prune');
     assert.match(stdout, /clusterprofile fleet\/three +deleted/);
     assert.deepEqual(
