@@ -69,6 +69,21 @@ describe('equal inputs', () => {
     assert.match(kept(providers), /connections: 2, sources: 1/);
   });
 
+  test('share one credential, and no connection, where a gateway leads to several clusters by their paths', async (t) => {
+    const cluster = await startCluster(t, { pathPrefix: '/clusters/two' });
+    const providers = startProviders(t, await startPlugin(t));
+    const stop = new AbortController();
+    t.after(() => stop.abort());
+    const other = providers.getConfig(profileFor(cluster, { server: cluster.url.replace('two', 'one') }));
+    cluster.failNext('hang', 100, ({ url }) => url.startsWith('/clusters/one'));
+    for (let i = 0; i < 100; i++) other.fetch('/version', { signal: stop.signal }).catch(() => undefined);
+    await until(t, () => cluster.stats.requests >= 32);
+    const before = cluster.stats.requests;
+    assert.equal(await list(providers.getConfig(profileFor(cluster))), 2);
+    assert.equal(cluster.stats.requests, before + 1);
+    assert.match(kept(providers), /connections: 2, sources: 1/);
+  });
+
   test('are not equal where the plugin is told of the cluster', async (t) => {
     const [first, second] = [await startCluster(t), await startCluster(t)];
     const plugin = await startPlugin(t);

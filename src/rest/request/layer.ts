@@ -38,7 +38,7 @@ export interface RequestOwner {
   /** Says why nothing may be sent at this moment; absent where everything may, always. */
   readonly fence: (() => Error | undefined) | undefined;
   readonly origin: string;
-  /** The path of the server's URL, without a slash at its end. Clusters behind one gateway share connections, and differ in it. */
+  /** The path of the server's URL, without a slash at its end. */
   readonly basePath: string;
   readonly impersonation: ImpersonationHeaders | undefined;
   /** The paths that `allowedServers` binds all requests to. */

@@ -63,8 +63,9 @@ export class Connections implements CredentialCache {
     const url = new URL(server);
     // Looked at for each config, as the process's environment is.
     const proxyUrl = proxyUrlFor(url, destination.proxyUrl ?? cluster.proxyUrl, process.env);
+    // With its path: of the clusters behind one gateway, some may hang, or refuse a credential.
     const target = [
-      url.origin,
+      server,
       certificateAuthorityData,
       tlsServerName,
       insecureSkipTlsVerify,
