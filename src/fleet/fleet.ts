@@ -124,7 +124,7 @@ export class Fleet {
    *
    * @throws FleetError `FLEET_CLOSED` at a second call
    */
-  run(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+  async run(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = signalOf('fleet.run', options);
     if (this.#running)
       throw new FleetError('FLEET_CLOSED', 'run has been called before: make a new Fleet to run again');

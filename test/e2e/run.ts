@@ -173,13 +173,13 @@ async function shards(seed: number): Promise<void> {
   await runFiles(programs, (name) => name.startsWith('shards-'));
 }
 
-/** One test file after the other: each has up to four API servers. */
+/** Two test files at once, each with up to four API servers: they wait for most of their time. */
 async function runFiles(programs: string, wanted: (name: string) => boolean): Promise<void> {
   const names = readdirSync(folder).filter((name) => name.endsWith('.e2e.ts') && wanted(name));
   process.env.CONTROL_PLANE_PROGRAMS = programs;
   const files = names.map((name) => join(folder, name));
   // A file that does not end, whatever its tests said, is a failure.
-  const events = run({ files, concurrency: 1, timeout: 300_000, signal: AbortSignal.timeout(900_000) });
+  const events = run({ files, concurrency: 2, timeout: 300_000, signal: AbortSignal.timeout(900_000) });
   events.on('test:fail', () => {
     process.exitCode = 1;
   });

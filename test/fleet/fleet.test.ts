@@ -117,7 +117,7 @@ describe('a fleet', () => {
     const fleet = make({ clock });
     const stop = new AbortController();
     const running = fleet.run({ signal: stop.signal });
-    assert.throws(() => fleet.run(), /run has been called before/);
+    await assert.rejects(fleet.run(), /run has been called before/);
     await fleet.synced();
     const cluster = fleet.get('fleet/one');
     stop.abort();

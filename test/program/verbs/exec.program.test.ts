@@ -137,14 +137,15 @@ test('exec prints what docs/command-line.md says', async (t) => {
   assertDocumented(`clusterprofile exec ${flags} -- ./readyz`, `${stdout}\n${stderr}\n`);
 });
 
-test('exec says what it was not given: a command, one that is there, ClusterProfiles', async (t) => {
-  const { args, env } = await threeClusters(t);
+test('exec says what it was not given: a command, one that is there, ClusterProfiles, a folder for temporary files', async (t) => {
+  const { args, env, folder } = await threeClusters(t);
   const all = await Promise.all([
     runProgram(t, args(), { env }),
     runProgram(t, args('--', 'no-such-command'), { env }),
     runProgram(t, args('nobody', '--', 'true'), { env }),
     runProgram(t, args('-n', 'empty', '--', 'true'), { env }),
     runProgram(t, args('--parallel', 'many', '--', 'true'), { env }),
+    runProgram(t, args('--', 'true'), { env: { TMPDIR: join(folder, 'none') } }),
   ]);
   assert.deepEqual(
     all.map(({ stderr, exitCode }) => [stderr.split('\n')[0], exitCode]),
@@ -154,6 +155,7 @@ test('exec says what it was not given: a command, one that is there, ClusterProf
       ['error: there is no ClusterProfile nobody', 5],
       ['No resources found in empty namespace. -A looks in all namespaces.', 0],
       ['error: --parallel many: must be a whole number of 1 or more', 2],
+      [`error: a temporary folder cannot be made in ${join(folder, 'none')} (ENOENT)`, 3],
     ],
   );
 });
