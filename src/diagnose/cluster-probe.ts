@@ -18,8 +18,7 @@ import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
 import { describeCertificate } from './certificate.ts';
 import { checkPermissions, type Right } from './permissions.ts';
-import type { Profile } from './profile.ts';
-import { textAt } from './profile.ts';
+import { type Profile, textAt } from './profile.ts';
 import { describeGiven, describeRefused } from './refused-credential.ts';
 import { type Found, isAnonymous, notAnApiServer, refuseUnavailable, StageFailure } from './stages.ts';
 

@@ -2,8 +2,7 @@
 
 import { ImageError } from '../errors/index.ts';
 import { registryOf } from './cache.ts';
-import type { ImageCredential } from './keyring.ts';
-import { registryPath } from './keyring.ts';
+import { type ImageCredential, registryPath } from './keyring.ts';
 
 /** A login as a `config.json` has it; empty if there is none. */
 export interface DockerLogin {

@@ -109,8 +109,9 @@ function keyOf(argv: readonly string[]): string | undefined {
   const { HOME, KUBERNETES_EXEC_INFO, KUBECONFIG } = process.env;
   const names = (option: string) => argv.some((one) => one === option || one.startsWith(`${option}=`));
   const [namesFile, namesContext] = [names('--kubeconfig'), names('--context')];
-  const kubeconfigs =
-    namesFile || namesContext ? [] : (KUBECONFIG?.split(delimiter) ?? [homeKubeconfig() ?? []].flat());
+  // Empty, it counts as not set.
+  const read = KUBECONFIG ? KUBECONFIG.split(delimiter) : [homeKubeconfig() ?? []].flat();
+  const kubeconfigs = namesFile || namesContext ? [] : read;
   // `--filename FILE`, `--filename=FILE`, `-fFILE`
   const named = argv.flatMap((argument, index) => {
     const isKubeconfig = /^--kubeconfig(?:=|$)/.test(argument) || argv[index - 1] === '--kubeconfig';

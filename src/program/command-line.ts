@@ -4,8 +4,7 @@ import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../diagnose/index.ts';
 import { exitCodes, Failure } from './failure.ts';
 import type { Terminal } from './terminal.ts';
-import type { OptionSpec, Verb } from './verb.ts';
-import { commonOptions } from './verb.ts';
+import { commonOptions, type OptionSpec, type Verb } from './verb.ts';
 
 /** What a call asks for. */
 export interface Parsed {

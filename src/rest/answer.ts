@@ -1,4 +1,4 @@
-/** One request of a generated client: options go in, a response comes out whose body has been read. */
+/** One request whose response is read as a whole, as those of generated clients and `config.resource` are. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip as gunzipWithCallback } from 'node:zlib';

@@ -1,8 +1,7 @@
 /** The parts of a RestConfig, and what it exposes of them: a kubeconfig for kubectl, a line for logs, its credential. */
 
 import { inspect } from 'node:util';
-import type { ImpersonationHeaders } from '../access/impersonation.ts';
-import { headerText } from '../access/impersonation.ts';
+import { headerText, type ImpersonationHeaders } from '../access/impersonation.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
 import type { Credential } from '../exec/credential.ts';

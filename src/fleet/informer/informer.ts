@@ -9,8 +9,7 @@ import type { ReflectorEvent } from '../reflect/events.ts';
 import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
 import { inTurn } from '../reflect/turns.ts';
 import { ListSize } from './list-size.ts';
-import type { InformerOptions } from './options.ts';
-import { type Change, type InformerEvent, Pending } from './options.ts';
+import { type Change, type InformerEvent, type InformerOptions, Pending } from './options.ts';
 import { CachedVersion, checkVersion, guardedIndexers, Store } from './store.ts';
 
 /** Why an informer currently receives nothing from its server. */

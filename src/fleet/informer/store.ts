@@ -81,8 +81,8 @@ export class Store<T extends KubernetesObject> {
   }
 }
 
-function controllersOf({ metadata: { ownerReferences = [] } }: KubernetesObject): readonly string[] {
-  return ownerReferences.filter(({ controller }) => controller).map(({ uid }) => uid);
+function controllersOf({ metadata: { ownerReferences } }: KubernetesObject): readonly string[] {
+  return (ownerReferences ?? []).filter(({ controller }) => controller).map(({ uid }) => uid);
 }
 
 function list<T>(index: Index<T>, key: string, object: T): void {

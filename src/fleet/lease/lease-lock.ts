@@ -5,8 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, LeaseView, leaseKind, releasedSpec } from './lease.ts';
-import type { Leases } from './leases.ts';
-import { PatientLeases } from './leases.ts';
+import { type Leases, PatientLeases } from './leases.ts';
 
 export interface LeaseLockOptions {
   readonly leases: Leases;

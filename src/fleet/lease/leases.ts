@@ -3,8 +3,7 @@
  * slow is waited for.
  */
 import { ApiError } from '../../errors/index.ts';
-import type { ApiServerConfig } from '../../rest/api/api-server.ts';
-import { within } from '../../rest/api/api-server.ts';
+import { type ApiServerConfig, within } from '../../rest/api/api-server.ts';
 import { ResourceClient } from '../../rest/api/resource-client.ts';
 import type { AuthenticatedDispatcher } from '../../rest/request/dispatcher.ts';
 import type { Clock } from '../clock.ts';

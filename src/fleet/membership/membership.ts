@@ -1,7 +1,6 @@
 /** Decides which profiles are in the fleet, and which of several profiles of one cluster is engaged. Knows nothing of how. */
 import { askSafely } from '../../observability/callbacks.ts';
-import type { FleetProfile } from './identity.ts';
-import { isByServer } from './identity.ts';
+import { type FleetProfile, isByServer } from './identity.ts';
 import type { Fence, Owner } from './ownership.ts';
 
 /** Whether to engage the cluster of a profile, and if not, its state. */

@@ -3,8 +3,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { ApiError } from '../../errors/index.ts';
-import type { ApiServer } from '../../rest/api/api-server.ts';
-import { answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
+import { type ApiServer, answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
 import {
   checkEncoding,
   longestObject,

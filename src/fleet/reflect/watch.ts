@@ -1,8 +1,7 @@
 /** One watch: from a version on, or a streaming list first. */
 import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
-import type { ApiServer } from '../../rest/api/api-server.ts';
-import { answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
+import { type ApiServer, answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
 import { checkEncoding, longestObject, MalformedResponse, TooLarge, unpackError } from '../../rest/api/api-status.ts';
 import type { StreamedBody } from '../../rest/api/streamed-response.ts';
 import type { Clock } from '../clock.ts';

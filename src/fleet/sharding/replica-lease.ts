@@ -5,8 +5,7 @@
 import { ApiError } from '../../errors/index.ts';
 import { within } from '../../rest/api/api-server.ts';
 import { abortable } from '../../util/abortable.ts';
-import type { Clock } from '../clock.ts';
-import { Wait } from '../clock.ts';
+import { type Clock, Wait } from '../clock.ts';
 import { heldSpec, holderOf, type Lease, leaseKind } from '../lease/lease.ts';
 import type { PatientLeases } from '../lease/leases.ts';
 import { identityOf, labelsOf, millisecondsTo, replicaAnnotations, sessionName, spread, type Timing } from './names.ts';

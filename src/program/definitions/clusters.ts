@@ -1,7 +1,6 @@
 /** Verbs that say something of the clusters, or do something in each. */
 
-import type { Verb } from '../verb.ts';
-import { hubOptions, outputOptions, profileOptions, providerOptions } from '../verb.ts';
+import { hubOptions, outputOptions, profileOptions, providerOptions, type Verb } from '../verb.ts';
 
 export const get: Verb = {
   name: 'get',

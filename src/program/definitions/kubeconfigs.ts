@@ -1,7 +1,6 @@
 /** The verbs that write kubeconfigs and ClusterProfiles: kubeconfig, credential, exec and publish. */
 
-import type { OptionSpec, Verb } from '../verb.ts';
-import { hubOptions, outputOptions, profileOptions, providerOptions } from '../verb.ts';
+import { hubOptions, type OptionSpec, outputOptions, profileOptions, providerOptions, type Verb } from '../verb.ts';
 
 export const kubeconfig: Verb = {
   name: 'kubeconfig',

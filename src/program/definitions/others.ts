@@ -1,7 +1,6 @@
 /** Verbs for authors of providers, manifests and plugins, and verbs about the program itself. */
 
-import type { Verb } from '../verb.ts';
-import { outputOptions } from '../verb.ts';
+import { outputOptions, type Verb } from '../verb.ts';
 
 export const lint: Verb = {
   name: 'lint',

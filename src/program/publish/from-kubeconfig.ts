@@ -27,6 +27,8 @@ export interface KubeconfigOptions {
   readonly patterns: readonly string[];
   readonly namespace: string;
   readonly nameOf: (values: { readonly context: string; readonly cluster: string }) => string;
+  /** Whether there is a profile of this name already, which has to keep its name. */
+  readonly isPublished: (name: string) => boolean;
   readonly allowInsecureTls: boolean;
   /** Whatever the user of a context is: it is only needed to create a service account. */
   readonly isForServiceAccount: boolean;
@@ -34,7 +36,7 @@ export interface KubeconfigOptions {
 
 /** Throws a `ConfigurationError` if the kubeconfig cannot be used at all, and a `Failure` if it has no such context. */
 export function readContexts(file: string, text: string, options: KubeconfigOptions): SourceContent {
-  const { patterns, namespace, nameOf } = options;
+  const { patterns, namespace, nameOf, isPublished } = options;
   const merged = mergeKubeconfigs([{ text, path: file, directory: dirname(resolve(file)) }]);
   if (merged.hasProblems()) merged.giveUp();
   const globs = patterns.map(createGlob);
@@ -56,7 +58,9 @@ export function readContexts(file: string, text: string, options: KubeconfigOpti
   const clusters = new Map<string, SourceCluster>();
   const others = new Map<string, string[]>();
   const refused: Refused[] = [];
-  for (const context of asked) {
+  // `kubectl config set-context` sorts: a new context of a published cluster may come before the one that it was published by.
+  const byPublished = Object.groupBy(asked, (context) => (isPublished(profileOf(context)) ? 'before' : 'new'));
+  for (const context of [...(byPublished.before ?? []), ...(byPublished.new ?? [])]) {
     const origin = `context ${context}`;
     const name = profileOf(context);
     try {

@@ -63,6 +63,11 @@ export class Profiles {
     return known && manager !== this.#options.clusterManager ? (manager ?? '') : undefined;
   }
 
+  /** Whether there is a profile of this name, which this manager has written. */
+  isOurs(namespace: string, name: string): boolean {
+    return this.#known.has(`${namespace}/${name}`) && this.otherManagerOf(namespace, name) === undefined;
+  }
+
   conditionOf({ source: { namespace, name } }: Served): Condition | undefined {
     return this.#known.get(`${namespace}/${name}`)?.status?.conditions?.find(({ type }) => type === healthy);
   }

@@ -10,8 +10,7 @@ import { readContexts, readText } from './from-kubeconfig.ts';
 import { type Need, planProviders, type Served, typeOf } from './plan-providers.ts';
 import { checkHealth, type DesiredProfile, type Health, Hysteresis, Profiles, rejectedReason } from './profiles.ts';
 import { readProviders, withProviders, writeProviders } from './provider-file.ts';
-import type { ServiceAccount } from './secrets.ts';
-import { managerLabel, Secrets, secretKey } from './secrets.ts';
+import { managerLabel, Secrets, type ServiceAccount, secretKey } from './secrets.ts';
 import { profileNamer, type Refused, type SourceCluster, type SourceContent } from './source.ts';
 
 /** What a call of `publish` asks for. */
@@ -85,9 +84,9 @@ export class Publisher {
       kubeconfig,
       serviceAccount,
     } = this.#settings;
-    const content = await this.#readSource();
     const source = kubeconfig === undefined ? 'cluster-api' : 'kubeconfig';
     const profiles = await Profiles.load(this.#hub, this.#api, { clusterManager, source, namespace });
+    const content = await this.#readSource(profiles);
     const secrets = await this.#loadSecrets();
     const refused = [...content.refused];
     const needs = content.clusters.flatMap((cluster) => {
@@ -157,7 +156,7 @@ export class Publisher {
     };
   }
 
-  async #readSource(): Promise<SourceContent> {
+  async #readSource(profiles: Profiles): Promise<SourceContent> {
     const { kubeconfig, patterns, namespace = '', namePattern, allowInsecureTls, serviceAccount } = this.#settings;
     if (kubeconfig === undefined) {
       const nameOf = profileNamer(namePattern ?? '{cluster}', ['cluster', 'namespace']);
@@ -170,6 +169,7 @@ export class Publisher {
       patterns,
       namespace,
       nameOf,
+      isPublished: (name) => profiles.isOurs(namespace, name),
       allowInsecureTls,
       isForServiceAccount,
     });

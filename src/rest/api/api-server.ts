@@ -17,23 +17,14 @@ export interface ApiServerConfig {
   readonly dispatcher: Dispatcher;
 }
 
-interface RequestOptions {
-  /** Gives up, whatever has come. */
-  readonly signal: AbortSignal;
-  /** @default {} */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
 interface GetOptions {
+  /** Gives up, whatever has come. */
   readonly signal: AbortSignal;
   /** @default false */
   readonly gzip?: boolean;
   /** @default `application/json` */
   readonly accept?: string;
 }
-
-const json = 'application/json';
 
 export class ApiServer {
   readonly url: string;
@@ -44,13 +35,22 @@ export class ApiServer {
     this.url = (config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
   }
 
-  /** Gets `path`, which begins with a slash. `gzip` accepts a compressed answer, unless the server is on this machine. */
-  get(path: string, { signal, gzip = false, accept = json }: GetOptions) {
+  /**
+   * Gets `path`, which begins with a slash: the answer, whatever its status. `gzip` accepts a compressed one, unless the server is on
+   * this machine.
+   */
+  get(path: string, { signal, gzip = false, accept = 'application/json' }: GetOptions): Promise<StreamedResponse> {
     const packed = gzip && !isLoopback(new URL(this.url).hostname);
-    return this.#request('GET', path, {
-      signal,
+    const options = {
+      method: 'GET',
       headers: { accept, ...(packed ? { 'accept-encoding': 'gzip' } : {}) },
-    });
+      // The reflector has retries of its own.
+      dispatcher: this.#dispatcher.withoutRetries,
+      // A quiet watch is not a dead one; the reader of a list has limits of its own.
+      bodyTimeout: 0,
+      headersTimeout: answerTimeoutMs,
+    } as const;
+    return stream(`${this.url}${path}`, options, signal);
   }
 
   /** Returns the first `length` characters of this server's text, without the credential that it was sent. */
@@ -67,25 +67,6 @@ export class ApiServer {
   /** The compression of a body: `gzip`, for example. Empty if there is none. Redacted. */
   contentEncodingOf(headers: IncomingHttpHeaders): string {
     return this.shown(contentEncodingOf(headers), 100);
-  }
-
-  /** The answer, whatever its status. */
-  #request(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    { signal, headers = {}, ...content }: RequestOptions,
-  ): Promise<StreamedResponse> {
-    const options = {
-      ...content,
-      method,
-      headers: { accept: json, ...headers },
-      // The reflector and the Leases have retries of their own.
-      dispatcher: this.#dispatcher.withoutRetries,
-      // A quiet watch is not a dead one; the reader of a list has limits of its own.
-      bodyTimeout: 0,
-      headersTimeout: answerTimeoutMs,
-    };
-    return stream(`${this.url}${path}`, options, signal);
   }
 }
 

@@ -4,8 +4,7 @@ import { ApiError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Timers } from '../../util/abortable.ts';
 import { readBeginning } from '../../util/printable.ts';
-import type { ApiServer } from './api-server.ts';
-import { answerTimeoutMs, Deadline } from './api-server.ts';
+import { type ApiServer, answerTimeoutMs, Deadline } from './api-server.ts';
 import { parseJson } from './api-status.ts';
 
 /** Which objects: a kind and, if it matters, a namespace. */

@@ -1,8 +1,7 @@
 /** Requests for resources: what each method does with a collection, an object, or a subresource. */
 
 import type { ApiState } from './api-state.ts';
-import type { ResourceType } from './built-in-types.ts';
-import { notDoneTypes } from './built-in-types.ts';
+import { notDoneTypes, type ResourceType } from './built-in-types.ts';
 import { servesGroup } from './discovery.ts';
 import { type Form, inForm, parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';

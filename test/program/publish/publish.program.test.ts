@@ -203,8 +203,10 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     const all = profiles();
     const asked = await run('--write-secrets', 'credentials', '--context', 'one', '--prune');
     assert.deepEqual([asked.stderr, profiles()], ['', all]);
-    await writeFile(path('kubeconfig'), kubeconfig({ one: ['exec-1', 1] }));
+    // Another context of the same cluster, which comes first in the file.
+    await writeFile(path('kubeconfig'), kubeconfig({ again: ['exec-1', 1], one: ['exec-1', 1] }));
     const without = await run('--write-secrets', 'credentials');
+    assert.match(without.stderr, /^note: context again: the same cluster as context one, which is published$/m);
     assert.match(without.stderr, /fleet\/three and 1 more: not in this source: --prune deletes/);
     const { stdout } = await run('--write-secrets', 'credentials', '--prune');
     assert.match(stdout, /clusterprofile fleet\/three +deleted/);

@@ -1,6 +1,6 @@
 // credential --cache as kubectl runs it: a process for every command, beside a hub that counts what it is asked.
 import assert from 'node:assert/strict';
-import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
@@ -89,6 +89,14 @@ describe('credential --cache', { concurrency: 4 }, () => {
     const moved = await runProgram(t, args, { env: { ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) } });
     assert.match(moved.stderr, /no credential is given/);
     assert.equal(JSON.parse((await credential('fleet/a')).stdout).status.token, 'run-4');
+    // An empty variable is none.
+    const home = join(env.HOME, '.kube', 'config');
+    await cp(env.KUBECONFIG, home, { recursive: true });
+    for (const token of ['run-6', 'run-7']) {
+      const { stdout } = await runProgram(t, args, { env: { ...env, KUBECONFIG: '' } });
+      assert.equal(JSON.parse(stdout).status.token, token);
+      await utimes(home, new Date(), new Date(1_000_000_000_000));
+    }
   });
 
   test('keeps the answer for another folder, another variable, and another namespace of the context that is named', async (t) => {
