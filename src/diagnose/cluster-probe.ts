@@ -18,7 +18,7 @@ import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
 import { describeCertificate } from './certificate.ts';
 import { checkPermissions, type Right } from './permissions.ts';
-import { type Profile, textAt } from './profile.ts';
+import { listAt, type Profile, textAt } from './profile.ts';
 import { describeGiven, describeRefused } from './refused-credential.ts';
 import { type Found, isAnonymous, notAnApiServer, refuseUnavailable, StageFailure } from './stages.ts';
 
@@ -128,17 +128,17 @@ export class ClusterProbe {
     if (isAnonymous(answer)) throw this.#didNotArrive();
     refuseUnavailable(answer);
     // Those of an API server have a Status, also without a right.
-    const isOurs = userOf(answer) !== undefined || isNotFound || textAt(body, 'kind') === 'Status';
+    const isOurs = usernameOf(answer) !== undefined || isNotFound || textAt(body, 'kind') === 'Status';
     if (!isOurs) throw notAnApiServer(answer);
     return { message: 'the credential is accepted', value: answer };
   }
 
   async identity(answer: Answer): Promise<Found<void>> {
     const { statusCode, isNotFound, message } = answer;
-    const user = userOf(answer);
-    if (user) {
-      const groups = user.groups.length === 0 ? '' : ` (${user.groups.join(', ')})`;
-      return { message: printable(`${user.username}${groups}`, maxBytes), value: undefined };
+    const username = usernameOf(answer);
+    if (username !== undefined) {
+      const groups = listAt(answer.body, 'status', 'userInfo', 'groups').join(', ');
+      return { message: printable(`${username}${groups && ` (${groups})`}`, maxBytes), value: undefined };
     }
     // SelfSubjectReview came with Kubernetes 1.28.
     if (isNotFound)
@@ -255,14 +255,6 @@ export class ClusterProbe {
 
 const isTimeout = (error: unknown) => error instanceof DOMException && error.name === 'TimeoutError';
 
-interface User {
-  readonly username: string;
-  readonly groups: readonly string[];
-}
-
-function userOf({ statusCode, body }: Answer): User | undefined {
-  const { username, groups }: { username?: unknown; groups?: unknown } = Object(Object(Object(body).status).userInfo);
-  if (statusCode !== 201 || typeof username !== 'string') return undefined;
-  const list: readonly unknown[] = Array.isArray(groups) ? groups : [];
-  return { username, groups: list.filter((group) => typeof group === 'string') };
+function usernameOf({ statusCode, body }: Answer): string | undefined {
+  return statusCode === 201 ? textAt(body, 'status', 'userInfo', 'username') : undefined;
 }

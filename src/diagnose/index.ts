@@ -73,7 +73,7 @@ export { listPath } from '../rest/api/discovery.ts';
 export type { KubeconfigSource } from '../rest/from-kubeconfig.ts';
 export { abortable } from '../util/abortable.ts';
 export { backoffMs } from '../util/backoff.ts';
-export { homeKubeconfig, makeFolder } from '../util/folders.ts';
+export { homeKubeconfig, makeFolder, statsOf } from '../util/folders.ts';
 export { codeFieldOf, errnoOf, isObject } from '../util/guards.ts';
 export { isLabel } from '../util/hosts.ts';
 export { claimsOfJwt, timeOfClaim } from '../util/jwt.ts';

@@ -1,5 +1,6 @@
 /** The stages of a check, and their results for one cluster. */
 import { type Answer, adviceOn } from './api-client.ts';
+import { listAt, textAt } from './profile.ts';
 
 /** In the order in which they are passed. */
 export const stageNames = [
@@ -101,11 +102,9 @@ export function refuseUnavailable({ statusCode, message }: Answer): void {
 
 /** Whether the request arrived without its credential. Nothing may ever be granted to this identity: anyone has it. */
 export function isAnonymous({ body, message = '' }: Pick<Answer, 'body' | 'message'>): boolean {
-  const { username, groups }: { username?: unknown; groups?: unknown } = Object(Object(Object(body).status).userInfo);
-  const list: readonly unknown[] = Array.isArray(groups) ? groups : [];
-  return (
-    username === 'system:anonymous' || list.includes('system:unauthenticated') || /"system:anonymous"/.test(message)
-  );
+  const isUnnamed = textAt(body, 'status', 'userInfo', 'username') === 'system:anonymous';
+  const groups = listAt(body, 'status', 'userInfo', 'groups');
+  return isUnnamed || groups.includes('system:unauthenticated') || /"system:anonymous"/.test(message);
 }
 
 /** The answer came from something other than an API server, or from one at another path: what it says, and the next step. */

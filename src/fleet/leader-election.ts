@@ -118,13 +118,22 @@ export class LeaderElection {
     const cancel = () => leading.abort(signal.reason);
     if (signal.aborted) cancel();
     signal.addEventListener('abort', cancel, { once: true });
-    const work = new Work(() => callbacks.onStartedLeading(leading.signal));
-    this.#report(true);
     const renewal = new AbortController();
+    let hasEnded = false;
+    let failure: { readonly error: unknown } | undefined;
     const stopRenewing = () => {
-      if (work.failure || (work.hasEnded && signal.aborted)) renewal.abort();
+      if (failure || (hasEnded && signal.aborted)) renewal.abort();
     };
-    work.ended.then(stopRenewing);
+    // It may return early, fail, or go on after its signal aborted.
+    const work = (async () => callbacks.onStartedLeading(leading.signal))()
+      .catch((error: unknown) => {
+        failure = { error };
+      })
+      .then(() => {
+        hasEnded = true;
+        stopRenewing();
+      });
+    this.#report(true);
     signal.addEventListener('abort', stopRenewing, { once: true });
     const attempts = this.#renew(renewal.signal, callbacks);
     if (await this.#isLost(renewal.signal)) leading.abort(this.#lossOf());
@@ -133,9 +142,9 @@ export class LeaderElection {
     renewal.abort();
     signal.removeEventListener('abort', cancel);
     signal.removeEventListener('abort', stopRenewing);
-    await Promise.all([work.ended, attempts]);
+    await Promise.all([work, attempts]);
     await this.#release();
-    if (work.failure) throw work.failure.error;
+    if (failure) throw failure.error;
   }
 
   /** Until the signal aborts. */
@@ -211,24 +220,5 @@ export class LeaderElection {
 
   get #fields(): { readonly lease: string } {
     return { lease: `${this.#settings.namespace}/${this.#settings.name}` };
-  }
-}
-
-/** What a leader does. It may return early, fail, or go on after its signal aborted. */
-class Work {
-  /** Never rejects. */
-  readonly ended: Promise<void>;
-  hasEnded = false;
-  failure: { readonly error: unknown } | undefined;
-
-  constructor(work: () => unknown) {
-    this.ended = (async () => {
-      try {
-        await work();
-      } catch (error) {
-        this.failure = { error };
-      }
-      this.hasEnded = true;
-    })();
   }
 }

@@ -1,6 +1,5 @@
 /** Reports what happens in a fleet to metrics and, if it is an event, on `diagnostics_channel`. Nothing of it is secret. */
-import { channel } from 'node:diagnostics_channel';
-import { emitTo } from '../observability/telemetry.ts';
+import { type ObserverOf, reporter } from '../observability/telemetry.ts';
 import type { RestartReason } from './reflect/restart.ts';
 
 /** Where a cluster is on its way into use. */
@@ -110,28 +109,13 @@ export interface FleetEvents {
   readonly 'lease-failure': LeaseFailed;
 }
 
-/** Takes the events that it has a function for. */
-export type FleetObserver = { readonly [K in keyof FleetEvents]?: (event: FleetEvents[K]) => void };
+export type FleetObserver = ObserverOf<FleetEvents>;
 
-const channels = {
-  cluster: channel('clusterprofile-credentials:fleet-cluster'),
-  reconcile: channel('clusterprofile-credentials:fleet-reconcile'),
-  restart: channel('clusterprofile-credentials:fleet-restart'),
-  leader: channel('clusterprofile-credentials:fleet-leader'),
-  shard: channel('clusterprofile-credentials:fleet-shard'),
-  'lease-failure': channel('clusterprofile-credentials:fleet-lease-failure'),
-} as const;
-
-/** Whether an event would reach anybody. */
-export function isObserved(observer: FleetObserver | undefined, name: keyof FleetEvents): boolean {
-  return observer?.[name] !== undefined || channels[name].hasSubscribers;
-}
-
-/** Reports an event to the observer and the subscribers. */
-export function emit<K extends keyof FleetEvents>(
-  observer: FleetObserver | undefined,
-  name: K,
-  event: FleetEvents[K],
-): void {
-  emitTo(channels[name], `fleet-${name}`, observer?.[name], event);
-}
+export const { emit, isObserved } = reporter<FleetEvents>('fleet-', {
+  cluster: true,
+  reconcile: true,
+  restart: true,
+  leader: true,
+  shard: true,
+  'lease-failure': true,
+});

@@ -232,13 +232,8 @@ export class MetricFactory {
     labelNames: readonly Label[] = [],
     collect?: (counter: Counter<Label>) => void,
   ): Counter<Label> {
-    const counter: Counter<Label> = new Counter({
-      name,
-      help,
-      labelNames,
-      registers: this.#registers,
-      ...(collect ? { collect: () => collect(counter) } : {}),
-    });
+    const own = { name, help, labelNames, registers: this.#registers };
+    const counter: Counter<Label> = new Counter({ ...own, ...(collect ? { collect: () => collect(counter) } : {}) });
     return counter;
   }
 
@@ -248,13 +243,8 @@ export class MetricFactory {
     labelNames: readonly Label[] = [],
     collect?: (gauge: Gauge<Label>) => void,
   ): Gauge<Label> {
-    const gauge: Gauge<Label> = new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: this.#registers,
-      ...(collect ? { collect: () => collect(gauge) } : {}),
-    });
+    const own = { name, help, labelNames, registers: this.#registers };
+    const gauge: Gauge<Label> = new Gauge({ ...own, ...(collect ? { collect: () => collect(gauge) } : {}) });
     return gauge;
   }
 

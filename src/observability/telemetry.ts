@@ -4,7 +4,7 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Channel, channel } from 'node:diagnostics_channel';
+import { channel } from 'node:diagnostics_channel';
 import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from '../errors/index.ts';
 import { callSafely } from './callbacks.ts';
 import { warnOnStderr } from './logger.ts';
@@ -114,28 +114,40 @@ export interface Events {
 }
 
 /** Gets the events that it has a function for. */
-export type Observer = { readonly [K in keyof Events]?: (event: Events[K]) => void };
+export type ObserverOf<E> = { readonly [K in keyof E]?: (event: E[K]) => void };
+export type Observer = ObserverOf<Events>;
 
-const channels = {
-  'plugin-run-start': channel('clusterprofile-credentials:plugin-run-start'),
-  'plugin-run-end': channel('clusterprofile-credentials:plugin-run-end'),
-  credential: channel('clusterprofile-credentials:credential'),
-  rejection: channel('clusterprofile-credentials:rejection'),
-  'access-refused': channel('clusterprofile-credentials:access-refused'),
-  pool: channel('clusterprofile-credentials:pool'),
-  'request-start': channel('clusterprofile-credentials:request-start'),
-  'request-end': channel('clusterprofile-credentials:request-end'),
-} as const;
-
-/** Whether the event has a receiver: a request should cost nothing without one. */
-export function isObserved(observer: Observer | undefined, name: keyof Events): boolean {
-  return observer?.[name] !== undefined || channels[name].hasSubscribers;
+/** Reports events to an observer and to the subscribers of their channels, whose names are those of the events after `prefix`. */
+export function reporter<E>(prefix: string, names: { readonly [K in keyof E]: true }) {
+  // A channel lives as long as somebody holds it.
+  const channels = new Map(
+    Object.keys(names).map((name) => [name, channel(`clusterprofile-credentials:${prefix}${name}`)]),
+  );
+  return {
+    /** Whether the event has a receiver: a request should cost nothing without one. */
+    isObserved(observer: ObserverOf<E> | undefined, name: keyof E & string): boolean {
+      return observer?.[name] !== undefined || channels.get(name)?.hasSubscribers === true;
+    },
+    /** An observer that throws or rejects is ignored. If a subscriber throws, Node raises an uncaught exception, as on every channel. */
+    emit<K extends keyof E & string>(observer: ObserverOf<E> | undefined, name: K, event: E[K]): void {
+      const observe = observer?.[name];
+      if (observe) callSafely(`an observer of ${prefix}${name}`, () => observe(event), warnOnStderr);
+      const subscribers = channels.get(name);
+      if (subscribers?.hasSubscribers) subscribers.publish(event);
+    },
+  };
 }
 
-/** Reports an event to the observer and the subscribers. */
-export function emit<K extends keyof Events>(observer: Observer | undefined, name: K, event: Events[K]): void {
-  emitTo(channels[name], name, observer?.[name], event);
-}
+export const { emit, isObserved } = reporter<Events>('', {
+  'plugin-run-start': true,
+  'plugin-run-end': true,
+  credential: true,
+  rejection: true,
+  'access-refused': true,
+  pool: true,
+  'request-start': true,
+  'request-end': true,
+});
 
 /** Whether the error means that a profile broke a rule or a limit, rather than that it is wrong or unfinished. */
 export function isRefusal(code: ProfileErrorCode): boolean {
@@ -156,17 +168,6 @@ export function stateOf(code: PluginErrorCode): RunState {
     default:
       return code.startsWith('ANSWER_') ? 'invalid_response' : 'exec_error';
   }
-}
-
-/** An observer that throws or rejects is ignored. If a subscriber throws, Node raises an uncaught exception, as on every channel. */
-export function emitTo<Event extends object>(
-  channel: Channel,
-  name: string,
-  observe: ((event: Event) => void) | undefined,
-  event: Event,
-): void {
-  if (observe) callSafely(`an observer of ${name}`, () => observe(event), warnOnStderr);
-  if (channel.hasSubscribers) channel.publish(event);
 }
 
 /** A write of `config.resource` that an API server has carried out. */

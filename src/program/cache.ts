@@ -18,8 +18,8 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { errnoOf, homeKubeconfig, makeFolder } from '../diagnose/index.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { errnoOf, homeKubeconfig, makeFolder, statsOf } from '../diagnose/index.ts';
+import { Failure } from './failure.ts';
 
 /** A credential is not returned in the last milliseconds before its expiry: the client still has to use it. */
 const leadMs = 60_000;
@@ -129,15 +129,6 @@ function keyOf(argv: readonly string[]): string | undefined {
   return createHash('sha256').update(input).digest('hex');
 }
 
-function statsOf(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch {
-    // Most arguments are no paths.
-    return undefined;
-  }
-}
-
 /** What is wrong with the folder is this machine's matter. */
 function inCache<T>(work: (folder: string) => T): T {
   const folder = cacheFolder();
@@ -146,7 +137,7 @@ function inCache<T>(work: (folder: string) => T): T {
   } catch (error) {
     if (error instanceof Failure) throw error;
     const message = `the folder for --cache, ${folder}, cannot be used (${errnoOf(error)})`;
-    throw new Failure(exitCodes.configuration, message, 'name another one in XDG_CACHE_HOME, or leave --cache out');
+    throw Failure.configuration(message, 'name another one in XDG_CACHE_HOME, or leave --cache out');
   }
 }
 
@@ -190,11 +181,11 @@ function checkPrivate(path: string, { uid, mode }: Stats, wanted: string): void 
   if (uid !== own) {
     const message = `${path} belongs to user ${uid}, and credentials of user ${own} are to be kept there`;
     const how = `chown ${own} ${path} && chmod ${wanted} ${path}, or name another folder in XDG_CACHE_HOME`;
-    throw new Failure(exitCodes.configuration, message, how);
+    throw Failure.configuration(message, how);
   }
   if ((mode & 0o077) === 0) return;
   const message = `${path} is open to other users (mode ${(mode & 0o777).toString(8)}), and credentials are kept there`;
-  throw new Failure(exitCodes.configuration, message, `chmod ${wanted} ${path}`);
+  throw Failure.configuration(message, `chmod ${wanted} ${path}`);
 }
 
 /** `CLUSTERPROFILE_CONFIG`, else `clusterprofile.yaml` in the user's folder for configuration. */
@@ -221,7 +212,7 @@ export function cacheFolder(homeOf = homedir): string {
     return join(homeOf(), '.cache', 'clusterprofile');
   } catch {
     const message = 'this user has no home, and so no folder for --cache';
-    throw new Failure(exitCodes.configuration, message, 'name one in XDG_CACHE_HOME, or leave --cache out');
+    throw Failure.configuration(message, 'name one in XDG_CACHE_HOME, or leave --cache out');
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../diagnose/index.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { Failure } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 import { commonOptions, type OptionSpec, type Verb } from './verb.ts';
 
@@ -99,7 +99,7 @@ function toOption({ flags, about, choices, multiple }: OptionSpec): Option {
     if (multiple) return [...(Array.isArray(before) ? before : []), value];
     if (before !== undefined && before !== value) {
       // The values are not shown: they may be secrets.
-      throw new Failure(exitCodes.usage, `${option.long} is given twice, with two values`, 'give it once');
+      throw Failure.usage(`${option.long} is given twice, with two values`, 'give it once');
     }
     return value;
   });

@@ -55,16 +55,16 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
     terminal,
     signal,
   };
-  if (given.waiting) return valuesOf(given.waiting, current, call);
+  if (given.waiting) return valuesFor(given.waiting.choices ?? given.waiting.completes, current, call);
   const [, name, start = ''] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
   if (name !== undefined) {
     const spec = specsOf(verb).find((one) => namesOf(one).includes(name));
-    const values = spec ? await valuesOf(spec, start, call) : [];
+    const values = await valuesFor(spec?.choices ?? spec?.completes, start, call);
     return values === 'files' ? values : values.map(({ value }) => ({ value: `${name}=${value}` }));
   }
   if (current.startsWith('-')) return optionsOf(verb);
   if (verb === anyVerb) return [...all, { value: 'help', about: 'show the help of a verb' }];
-  return valuesFor(verb.completes ?? 'nothing', current, call);
+  return valuesFor(verb.completes, current, call);
 }
 
 /** What is wrong with the user's file is not said at a prompt. */
@@ -86,7 +86,7 @@ function joinEquals(words: readonly string[]): readonly string[] {
 const providerSpecs: readonly OptionSpec[] = Object.entries(flagOptions).map(([name, { type }]) => ({
   flags: type === 'string' ? `--${name} <value>` : `--${name}`,
   about: "the controller's flag",
-  completes: /file$/.test(name) ? 'files' : 'nothing',
+  ...(/file$/.test(name) ? { completes: 'files' } : {}),
 }));
 
 const specsOf = (verb: Verb) => [...verb.options, ...commonOptions, ...(verb.takesProviderFlags ? providerSpecs : [])];
@@ -137,23 +137,16 @@ function readGiven(words: readonly string[], verb: Verb): Given {
   return { values, waiting };
 }
 
-function valuesOf({ choices, completes = 'files' }: OptionSpec, start: string, call: Call): Promise<Suggestions> {
-  return valuesFor(choices ?? completes, start, call);
-}
-
-async function valuesFor(what: Completes | readonly string[], start: string, call: Call): Promise<Suggestions> {
-  if (what === 'files') return what;
-  return (await namesFor(what, start, call)).map((value) => ({ value }));
-}
-
-async function namesFor(
-  what: Exclude<Completes, 'files'> | readonly string[],
+async function valuesFor(
+  what: Completes | readonly string[] | undefined,
   start: string,
   call: Call,
-): Promise<readonly string[]> {
-  if (typeof what !== 'string') return what;
-  if (what === 'nothing') return [];
-  return what === 'shells' ? Object.keys(scripts) : readNames(what, start, call);
+): Promise<Suggestions> {
+  if (what === 'files') return what;
+  if (what === undefined) return [];
+  const isRead = what === 'profiles' || what === 'namespaces' || what === 'contexts';
+  const names = isRead ? await readNames(what, start, call) : what === 'shells' ? Object.keys(scripts) : what;
+  return names.map((value) => ({ value }));
 }
 
 /** Milliseconds until completion gives up. */

@@ -7,7 +7,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { at, nearest } from '../diagnose/index.ts';
 import { configFile } from './cache.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { Failure } from './failure.ts';
 import type { Verb } from './verb.ts';
 
 const fields = ['kubeconfig', 'context', 'namespace', 'providerFile'] as const;
@@ -29,10 +29,10 @@ interface Given {
 export async function readDefaults(file = configFile()): Promise<Defaults | undefined> {
   if (file === undefined || !existsSync(file)) {
     if (!process.env.CLUSTERPROFILE_CONFIG) return undefined;
-    throw new Failure(exitCodes.configuration, `CLUSTERPROFILE_CONFIG ${file} does not exist`, 'correct the path');
+    throw Failure.configuration(`CLUSTERPROFILE_CONFIG ${file} does not exist`, 'correct the path');
   }
   const refuse = (problem: string, hint?: string): never => {
-    throw new Failure(exitCodes.configuration, `${file}: ${problem}`, hint);
+    throw Failure.configuration(`${file}: ${problem}`, hint);
   };
   // Most verbs need it too, but not all.
   const { parseManifest } = await import('./profiles.ts');

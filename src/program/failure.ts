@@ -47,6 +47,15 @@ export class Failure extends Error {
   /** Of the library's error that it is made from: `error [PLUGIN_TIMEOUT]: message`. */
   readonly code: string | undefined;
 
+  static readonly usage = Failure.#of(exitCodes.usage);
+  static readonly configuration = Failure.#of(exitCodes.configuration);
+  static readonly hub = Failure.#of(exitCodes.hub);
+  static readonly notFound = Failure.#of(exitCodes.notFound);
+
+  static #of(exitCode: ExitCode) {
+    return (message: string, hint?: string, options?: ErrorOptions) => new Failure(exitCode, message, hint, options);
+  }
+
   constructor(exitCode: ExitCode, message: string, hint?: string, options: ErrorOptions = {}) {
     super(message, options);
     this.exitCode = exitCode;

@@ -16,7 +16,7 @@ import {
   onlyContext,
   openKubeconfig,
 } from '../diagnose/index.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { Failure } from './failure.ts';
 import { durationOf, isReadOnce, kubeconfigPaths, readSource } from './input.ts';
 import { hubOfUser } from './kubeconfig/entries.ts';
 import { leadPluginsTo } from './plugin-hub.ts';
@@ -101,7 +101,7 @@ export class HubReader {
       if (next === '') return items;
       if (read.has(next) || read.size === maxPages) {
         const message = `the hub ${this.server} does not end its list of ${resource.plural}: ${read.has(next) ? 'a page continues with one before it' : `it has more than ${maxPages} pages`}`;
-        throw new Failure(exitCodes.hub, message, 'check what is in front of the API server, or give -n or names');
+        throw Failure.hub(message, 'check what is in front of the API server, or give -n or names');
       }
       read.add(next);
     }
@@ -119,11 +119,11 @@ export class HubReader {
     } catch (error) {
       this.#signal.throwIfAborted();
       if (error instanceof CredentialsError) {
-        throw new Failure(exitCodes.hub, `the hub cannot be asked: ${error.message}`, undefined, { cause: error });
+        throw Failure.hub(`the hub cannot be asked: ${error.message}`, undefined, { cause: error });
       }
       if (!timeout.aborted) throw error;
       const message = `the hub ${this.server} has not answered within ${this.#answerMs / 1_000} s`;
-      throw new Failure(exitCodes.hub, message, 'check whether kubectl gets an answer with the same kubeconfig');
+      throw Failure.hub(message, 'check whether kubectl gets an answer with the same kubeconfig');
     }
   }
 
@@ -134,31 +134,27 @@ export class HubReader {
     if (statusCode === 200 && body !== undefined) return body;
     const said = message === undefined ? '' : `: ${message}`;
     if (isAnonymous(answer)) {
-      throw new Failure(
-        exitCodes.hub,
+      throw Failure.hub(
         `the credential of ${this.client.name} did not arrive at the hub ${this.server}: it took the request as system:anonymous`,
         'give the user of this context a credential; if it has one, see what drops it in front of the API server',
       );
     }
     if (statusCode === 401) {
-      throw new Failure(
-        exitCodes.hub,
+      throw Failure.hub(
         `the hub ${this.server} refuses the credential of ${this.client.name}${said}`,
         'log in again, or choose another --kubeconfig or --context',
       );
     }
     if (statusCode === 403) {
       const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
-      throw new Failure(
-        exitCodes.hub,
+      throw Failure.hub(
         `the hub ${this.server} does not let you ${verb} ${full} ${where}${said}`,
         `ask for the verb ${verb} on ${full} ${where}, or choose another namespace with -n`,
       );
     }
     // A 404 for a list means that the resource is not served: a list without objects is empty.
     if (isNotFound) {
-      throw new Failure(
-        exitCodes.hub,
+      throw Failure.hub(
         `the hub ${this.server} does not know ${full} ${version}`,
         resource === clusterProfiles
           ? `is it the hub? If so, install the CRD: kubectl apply -f ${crdPath}`
@@ -166,17 +162,12 @@ export class HubReader {
       );
     }
     if (body === undefined && statusCode !== 429) throw this.#notAnApiServer(statusCode);
-    throw new Failure(
-      exitCodes.hub,
-      `the hub ${this.server} answers with status ${statusCode}${said}`,
-      adviceOn(statusCode),
-    );
+    throw Failure.hub(`the hub ${this.server} answers with status ${statusCode}${said}`, adviceOn(statusCode));
   }
 
   #notAnApiServer(statusCode?: number): Failure {
     const status = statusCode === undefined ? '' : ` (status ${statusCode})`;
-    return new Failure(
-      exitCodes.hub,
+    return Failure.hub(
       `${this.server} does not answer as a Kubernetes API server does${status}`,
       'see where --kubeconfig and --context lead',
     );
@@ -247,7 +238,7 @@ function impersonated(options: Options): { readonly user: string; readonly group
   const [user, groups] = [options.text('as'), options.texts('as-group')];
   if (user !== undefined) return { user, groups };
   if (groups.length === 0) return undefined;
-  throw new Failure(exitCodes.usage, '--as-group needs --as', 'name the user too');
+  throw Failure.usage('--as-group needs --as', 'name the user too');
 }
 
 /** The name of the context that is a pod's service account. */
@@ -255,7 +246,7 @@ const inCluster = 'in-cluster';
 
 function noHub(context: string): Failure {
   const message = `the current context ${context} is one that this program wrote for a cluster, and it does not name the hub`;
-  return new Failure(exitCodes.configuration, message, 'name the hub with --context, and its file with --kubeconfig');
+  return Failure.configuration(message, 'name the hub with --context, and its file with --kubeconfig');
 }
 
 /** kubectl takes seconds without a unit, and 0 for no limit. */

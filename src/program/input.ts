@@ -1,9 +1,8 @@
 /** Reads what the user gives: files, pipes, stdin, and options that are not text. */
-import { type Stats, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { delimiter, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { abortable, errnoOf, homeKubeconfig, longestMs, parseDuration } from '../diagnose/index.ts';
+import { abortable, errnoOf, homeKubeconfig, longestMs, parseDuration, statsOf } from '../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from './failure.ts';
 
 /** Of stdin and pipes, by their paths. */
@@ -47,30 +46,22 @@ export function kubeconfigPaths(given: string | undefined): readonly string[] {
 export function isReadOnce(file: string): boolean {
   if (file === '-' || /^\/(?:dev\/(?:fd\/|stdin$|tty)|proc\/)/.test(resolve(file))) return true;
   const stats = statsOf(file);
+  // Reading it will say why it cannot be read.
   return stats !== undefined && (stats.isFIFO() || stats.isSocket());
-}
-
-function statsOf(file: string): Stats | undefined {
-  try {
-    return statSync(file);
-  } catch {
-    // Reading it will say why it cannot be read.
-    return undefined;
-  }
 }
 
 /** The value of an option in milliseconds. Throws a `Failure`. */
 export function durationOf(option: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms >= 1 && ms <= longestMs) return ms;
-  throw new Failure(exitCodes.usage, `${option} ${text}: must be a duration such as 30s or 1m30s`);
+  throw Failure.usage(`${option} ${text}: must be a duration such as 30s or 1m30s`);
 }
 
 /** Throws a `Failure`. */
 export function numberOf(option: string, text: string): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number > 0) return number;
-  throw new Failure(exitCodes.usage, `${option} ${text}: must be a whole number of 1 or more`);
+  throw Failure.usage(`${option} ${text}: must be a whole number of 1 or more`);
 }
 
 /** How a user names a ClusterProfile. */
@@ -84,7 +75,7 @@ export function readName(argument: string): AskedName {
   const [first = '', second, third] = argument.replace(/^clusterprofiles?\.multicluster\.x-k8s\.io\//, '').split('/');
   if (first === '' || second === '' || third !== undefined) {
     const message = `'${argument}' is not the name of a ClusterProfile`;
-    throw new Failure(exitCodes.usage, message, 'write NAME, or NAMESPACE/NAME');
+    throw Failure.usage(message, 'write NAME, or NAMESPACE/NAME');
   }
   return second === undefined ? { namespace: undefined, name: first } : { namespace: first, name: second };
 }

@@ -64,8 +64,9 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   const { own, command } = splitArguments(argv);
   let parsed: Parsed | undefined;
   let printed = '';
-  const { rest: given, flags } = await withoutProviderFlags(own);
-  const rest = verbFirst(normalizeArguments(given, switches), (option) => withValue.has(option));
+  // The library's own parser reads them, so that they mean here what they mean to a controller.
+  const picked = hasProviderFlags(own) ? (await import('./providers.ts')).pickFlags(own) : { rest: own, given: [] };
+  const rest = verbFirst(normalizeArguments(picked.rest, switches), (option) => withValue.has(option));
   const asked = verbs.filter(({ name }) => name === rest[0]);
   const defaults = await userDefaults();
   const line = createCommandLine(program, terminal, asked.length > 0 ? asked : verbs, {
@@ -77,7 +78,7 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     },
     defaults: defaults.describe,
   });
-  if (given.length === 0) {
+  if (picked.rest.length === 0) {
     line.outputHelp();
     await terminal.write(printed);
     return exitCodes.ok;
@@ -93,16 +94,16 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     return exitCodes.ok;
   }
   const { verb, args } = parsed;
-  if (flags.length > 0 && !verb.takesProviderFlags) {
-    throw new Failure(exitCodes.usage, `${verb.name} takes no --clusterprofile-* flags`, helpHint(program, verb.name));
+  if (picked.given.length > 0 && !verb.takesProviderFlags) {
+    throw Failure.usage(`${verb.name} takes no --clusterprofile-* flags`, helpHint(program, verb.name));
   }
   if (command && !verb.takesCommand) {
-    throw new Failure(exitCodes.usage, `${verb.name} takes no command after --`, helpHint(program, verb.name));
+    throw Failure.usage(`${verb.name} takes no command after --`, helpHint(program, verb.name));
   }
   stop.mayTakeLong = verb.hasCommands ?? false;
   const { options, providerFlags, used } = defaults.apply(verb, {
     options: parsed.options,
-    providerFlags: flags,
+    providerFlags: picked.given,
   });
   if (options.verbose === true) {
     (await import('./verbose.ts')).showRequests(terminal);
@@ -136,16 +137,6 @@ async function userDefaults() {
   };
 }
 
-/** The library's own parser reads them, so that they mean here what they mean to a controller. */
-async function withoutProviderFlags(
-  own: readonly string[],
-): Promise<{ readonly rest: readonly string[]; readonly flags: readonly string[] }> {
-  if (!hasProviderFlags(own)) return { rest: own, flags: [] };
-  const { pickFlags } = await import('./providers.ts');
-  const { rest, given } = pickFlags(own);
-  return { rest, flags: given };
-}
-
 const helpHint = (program: string, verb: string) => `see ${program} ${verb} --help`;
 
 /** Prints the problem, the next step and where there is more: no stack, and no secret. */
@@ -170,15 +161,14 @@ function usage({ code, message }: CommanderError, program: string, args: readonl
   const verb = verbs.find(({ name }) => name === words[0]);
   const [option = ''] = args[0]?.split('=') ?? [];
   if (!verb && (withValue.has(option) || switches.has(option.replace(/^--?/, '')))) {
-    return new Failure(exitCodes.usage, 'a verb is missing', `see ${program} --help`);
+    return Failure.usage('a verb is missing', `see ${program} --help`);
   }
   // `help` of a verb that is not there.
   const unknown = code === 'commander.help' ? `unknown command '${words[1] ?? ''}'` : undefined;
   const [first = '', ...more] = (unknown ?? message).replace(/^error: /, '').split(/\n(?=\(Did you mean )/);
   const known = verbs.find(({ alsoCalled = [] }) => alsoCalled.includes(words[0] ?? ''))?.name;
   const meant = known ? `did you mean ${known}?` : more.map((line) => line.replace(/^\(D(.*)\)$/, 'd$1')).join(' ');
-  return new Failure(
-    exitCodes.usage,
+  return Failure.usage(
     first
       // What stands behind `=` may be a secret.
       .replace(/^(unknown \w+ '[^=]*)=.*'/s, "$1'")

@@ -5,7 +5,7 @@
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exitCodes, Failure } from './failure.ts';
+import { Failure } from './failure.ts';
 
 let folder: PrivateFolder | undefined;
 
@@ -31,7 +31,7 @@ export class PrivateFolder {
       // As in a container whose file system is read-only.
       const { code }: { code?: unknown } = Object(error);
       const hint = 'set TMPDIR to a folder that this user may write to';
-      throw new Failure(exitCodes.configuration, `a temporary folder cannot be made in ${tmpdir()} (${code})`, hint);
+      throw Failure.configuration(`a temporary folder cannot be made in ${tmpdir()} (${code})`, hint);
     }
     process.once('exit', this.#removeNow);
   }

@@ -1,7 +1,7 @@
 /** The ClusterProfiles of a call: from the hub, or from files. */
 import { parseAllDocuments } from 'yaml';
 import { isObject, nearest, type Profile, profileName } from '../diagnose/index.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { Failure } from './failure.ts';
 import { type AskedName, readName, readSource } from './input.ts';
 import { clusterProfiles, type Selectors } from './resources.ts';
 import type { Call } from './verb.ts';
@@ -20,14 +20,14 @@ export async function profilesOf(call: Call): Promise<readonly Profile[]> {
   const { options, args } = call;
   const files = options.texts('filename');
   if (options.has('all-namespaces') && options.text('namespace') !== undefined) {
-    throw new Failure(exitCodes.usage, '-A and -n contradict each other', 'give one of the two');
+    throw Failure.usage('-A and -n contradict each other', 'give one of the two');
   }
   for (const [name, shown] of [
     ['selector', '-l'],
     ['field-selector', '--field-selector'],
   ] as const) {
     if (args.length === 0 || options.text(name) === undefined) continue;
-    throw new Failure(exitCodes.usage, `names and ${shown} contradict each other`, 'give one of the two');
+    throw Failure.usage(`names and ${shown} contradict each other`, 'give one of the two');
   }
   return files.length > 0 ? profilesOfFiles(call, files) : profilesOfHub(call);
 }
@@ -37,8 +37,7 @@ export async function profileOf(call: Call): Promise<Profile> {
   const [profile, second] = await profilesOf(call);
   const [name = ''] = call.args;
   if (profile && !second) return profile;
-  throw new Failure(
-    exitCodes.usage,
+  throw Failure.usage(
     `${name} is the name of more than one ClusterProfile: ${profileName(profile ?? {})}, ${profileName(second ?? {})}`,
     'write NAMESPACE/NAME',
   );
@@ -93,7 +92,7 @@ async function profilesOfFiles(call: Call, files: readonly string[]): Promise<re
   const selector = ['selector', 'field-selector', ...ofHub].find((name) => options.text(name) !== undefined);
   if (selector !== undefined && options.text('from-pod-args') === undefined) {
     const why = `--${selector} is for the hub, and -f reads files instead of it`;
-    throw new Failure(exitCodes.usage, why, 'give one of the two');
+    throw Failure.usage(why, 'give one of the two');
   }
   if (call.verb.runsPlugins) {
     const { hubOfPlugins } = await import('./hub.ts');
@@ -124,8 +123,7 @@ function pick(asked: AskedName, profiles: readonly Profile[], call: Call): reado
     there.flatMap(({ metadata }) => metadata?.name ?? []),
   );
   const list = `${call.program} get ${namespace === undefined || call.options.texts('filename').length > 0 ? '' : `-n ${namespace}`}`;
-  throw new Failure(
-    exitCodes.notFound,
+  throw Failure.notFound(
     `there is no ClusterProfile ${name}${where}`,
     meant === undefined
       ? `${list.trim()} lists those that are there; -A looks in all namespaces`
@@ -145,7 +143,7 @@ export function parseManifest(text: string, file: string): readonly object[] {
       // A parser's message quotes the text, which may be a secret.
       const line = error.linePos?.[0].line ?? 1;
       const what = error.code.toLowerCase().replaceAll('_', ' ');
-      throw new Failure(exitCodes.configuration, `${file}: line ${line}: is neither JSON nor YAML (${what})`);
+      throw Failure.configuration(`${file}: line ${line}: is neither JSON nor YAML (${what})`);
     }
     const content = contentOf(() => document.toJS(), file);
     if (!isObject(content)) return [];
@@ -159,7 +157,7 @@ function contentOf(read: () => unknown, file: string): unknown {
     return read();
   } catch {
     const message = `${file} holds an alias that cannot be resolved, or too many of them`;
-    throw new Failure(exitCodes.configuration, message, 'write the values out');
+    throw Failure.configuration(message, 'write the values out');
   }
 }
 
@@ -167,5 +165,5 @@ function parseProfiles(text: string, file: string): readonly Profile[] {
   const profiles = parseManifest(text, file).filter((object) => Reflect.get(object, 'kind') === 'ClusterProfile');
   if (profiles.length > 0) return profiles;
   const where = file === '-' ? 'stdin' : file;
-  throw new Failure(exitCodes.configuration, `${where} has no ClusterProfile`, 'see its field kind');
+  throw Failure.configuration(`${where} has no ClusterProfile`, 'see its field kind');
 }

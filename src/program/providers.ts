@@ -9,7 +9,7 @@ import {
   readProviderFile,
   textsOf,
 } from '../diagnose/index.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { Failure } from './failure.ts';
 import { isReadOnce, readSource } from './input.ts';
 import type { Call } from './verb.ts';
 import type { FoundContainer } from './workload.ts';
@@ -44,8 +44,7 @@ async function findIn(call: Call, workload: string): Promise<FoundContainer> {
 export async function requiredProvidersOf(call: Call): Promise<CallProviders> {
   const found = await providersOf(call);
   if (found.providers.length > 0) return found;
-  throw new Failure(
-    exitCodes.configuration,
+  throw Failure.configuration(
     `${call.verb.name} needs to know the controller's access providers, and no flag says them`,
     'give the flags that the controller runs with (--clusterprofile-provider-file FILE, --clusterprofile-access-provider TYPE=COMMAND), or --from-pod-args deployment/NAME',
   );

@@ -9,12 +9,12 @@ export interface OptionSpec {
   readonly choices?: readonly string[];
   /** May be given more than once. Any other may not: which of two would count is a guess. */
   readonly multiple?: boolean;
-  /** What completion offers for its value; else file names. */
+  /** What completion offers for its value; else nothing. */
   readonly completes?: Completes;
 }
 
 /** What a shell can complete with. */
-export type Completes = 'profiles' | 'namespaces' | 'contexts' | 'files' | 'shells' | 'nothing';
+export type Completes = 'profiles' | 'namespaces' | 'contexts' | 'files' | 'shells';
 
 export interface Verb {
   readonly name: string;
@@ -22,7 +22,7 @@ export interface Verb {
   readonly alsoCalled?: readonly string[];
   /** As the help shows them: `[NAME...]`. */
   readonly arguments?: string;
-  /** What completion offers for an argument. */
+  /** What completion offers for an argument; else nothing. */
   readonly completes?: Completes;
   /** One line. */
   readonly summary: string;
@@ -88,13 +88,8 @@ export class Options {
 export const hubOptions: readonly OptionSpec[] = [
   { flags: '--kubeconfig <file>', about: "the hub's kubeconfig (default: what kubectl would use)", completes: 'files' },
   { flags: '--context <name>', about: 'the context to use (default: the current one)', completes: 'contexts' },
-  { flags: '--as <user>', about: 'the user to impersonate on the hub', completes: 'nothing' },
-  {
-    flags: '--as-group <group>',
-    about: 'a group to impersonate on the hub; may be repeated',
-    multiple: true,
-    completes: 'nothing',
-  },
+  { flags: '--as <user>', about: 'the user to impersonate on the hub' },
+  { flags: '--as-group <group>', about: 'a group to impersonate on the hub; may be repeated', multiple: true },
   {
     flags: '-n, --namespace <name>',
     about: "the ClusterProfiles' namespace (default: the context's)",
@@ -103,7 +98,6 @@ export const hubOptions: readonly OptionSpec[] = [
   {
     flags: '--request-timeout <duration>',
     about: 'how long to wait for the hub to answer (default: 30s; 0: no limit)',
-    completes: 'nothing',
   },
 ];
 
@@ -116,11 +110,7 @@ export const commonOptions: readonly OptionSpec[] = [
 export const profileOptions: readonly OptionSpec[] = [
   ...hubOptions,
   { flags: '-A, --all-namespaces', about: 'ClusterProfiles in all namespaces' },
-  {
-    flags: '-l, --selector <labels>',
-    about: 'ClusterProfiles with these labels: env=prod,tier!=dev',
-    completes: 'nothing',
-  },
+  { flags: '-l, --selector <labels>', about: 'ClusterProfiles with these labels: env=prod,tier!=dev' },
   {
     flags: '-f, --filename <file>',
     about: 'read ClusterProfiles from a file instead of the hub; - for stdin; may be repeated',
@@ -137,7 +127,7 @@ export const providerOptions: readonly OptionSpec[] = [
       'take the --clusterprofile-* flags of a Deployment: a manifest file, or [NAMESPACE/]deployment/NAME on the hub',
     completes: 'files',
   },
-  { flags: '--container <name>', about: 'its container (default: the one with such flags)', completes: 'nothing' },
+  { flags: '--container <name>', about: 'its container (default: the one with such flags)' },
 ];
 
 /** `-o` with these formats, beside the table. */

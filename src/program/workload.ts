@@ -16,7 +16,7 @@ import {
   textsOf,
   volumesOf,
 } from '../diagnose/index.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { Failure } from './failure.ts';
 import { readSource } from './input.ts';
 import { parseManifest } from './profiles.ts';
 import { configMaps, secrets, workloads } from './resources.ts';
@@ -51,12 +51,12 @@ async function fromManifest({ signal }: Call, file: string): Promise<FoundWorklo
   const [object, second] = objects.filter((one) => isWorkload(textAt(one, 'kind') ?? ''));
   if (!object) {
     const hint = 'give the manifest of a Deployment, or deployment/NAME for one on the hub';
-    throw new Failure(exitCodes.configuration, `${file} has no workload`, hint);
+    throw Failure.configuration(`${file} has no workload`, hint);
   }
   if (second) {
     const names = [object, second].map((one) => `${textAt(one, 'kind')} ${textAt(one, 'metadata', 'name')}`);
     const message = `${file} has more than one workload: ${names.join(', ')}`;
-    throw new Failure(exitCodes.usage, message, 'give a manifest that has the controller alone, and its ConfigMaps');
+    throw Failure.usage(message, 'give a manifest that has the controller alone, and its ConfigMaps');
   }
   const findObject: FindObject = async (kind, name) =>
     objects.find((one) => textAt(one, 'kind') === kind && textAt(one, 'metadata', 'name') === name);
@@ -69,11 +69,7 @@ async function fromHub(call: Call, workload: string): Promise<FoundWorkload> {
   const resource = workloads[kind.toLowerCase().replace(/\.(?:v1\.)?apps$/, '')];
   if (!resource || name === '' || before.length > 1) {
     const message = `--from-pod-args ${workload}: there is no such file`;
-    throw new Failure(
-      exitCodes.configuration,
-      message,
-      'give a manifest file, deployment/NAME or NAMESPACE/deployment/NAME',
-    );
+    throw Failure.configuration(message, 'give a manifest file, deployment/NAME or NAMESPACE/deployment/NAME');
   }
   const { openHub } = await import('./hub.ts');
   const hub = await openHub(call);
@@ -81,7 +77,7 @@ async function fromHub(call: Call, workload: string): Promise<FoundWorkload> {
   const object = await hub.find(resource, namespace, name);
   if (typeof object !== 'object' || object === null) {
     const message = `there is no ${kind} ${name} in namespace ${namespace} of the hub`;
-    throw new Failure(exitCodes.notFound, message, `write NAMESPACE/${kind}/NAME for another namespace`);
+    throw Failure.notFound(message, `write NAMESPACE/${kind}/NAME for another namespace`);
   }
   // The hub does not say it in an object of a list.
   const named = { kind: resource.kind, ...object };
@@ -108,11 +104,11 @@ async function readMounted(
   const instead = 'give --clusterprofile-provider-file with a copy of it';
   if (mounted.length > 0) {
     const names = mounted.map(({ kind, name, key }) => `${kind} ${name} with the key ${key}`).join(' or ');
-    throw new Failure(exitCodes.configuration, `provider file ${path} is in ${names}, and ${where} has none`, instead);
+    throw Failure.configuration(`provider file ${path} is in ${names}, and ${where} has none`, instead);
   }
   if (existsSync(path)) return readProviderFile(path);
   const message = `provider file ${path} is in the image of container ${container.name}, or in a volume that cannot be read here`;
-  throw new Failure(exitCodes.configuration, message, instead);
+  throw Failure.configuration(message, instead);
 }
 
 /** The container that has the flags, or the one that `--container` names. Throws a `Failure`. */
@@ -125,22 +121,17 @@ export function containerOf(workload: object, wanted: string | undefined): Conta
   if (wanted !== undefined) {
     const found = containers.find(({ name }) => name === wanted);
     if (found) return found;
-    throw new Failure(exitCodes.notFound, `${what} has no container ${wanted}`, `its containers are ${names}`);
+    throw Failure.notFound(`${what} has no container ${wanted}`, `its containers are ${names}`);
   }
   const flagged = containers.filter((container) => pickFlags(textsOf(container)).given.length > 0);
   const [first, second] = flagged;
   if (first && !second) return first;
   if (second) {
     const both = flagged.map(({ name }) => name).join(', ');
-    throw new Failure(
-      exitCodes.usage,
-      `${what} has more than one container with such flags`,
-      `give --container: ${both}`,
-    );
+    throw Failure.usage(`${what} has more than one container with such flags`, `give --container: ${both}`);
   }
   const inShell = containers.some((container) => textsOf(container).join(' ').includes('--clusterprofile-'));
-  throw new Failure(
-    exitCodes.configuration,
+  throw Failure.configuration(
     `${what} has no container with --clusterprofile-* flags (containers: ${names || 'none'})`,
     inShell
       ? 'one passes them in a shell command, which is not parsed: write them as arguments'

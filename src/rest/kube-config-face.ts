@@ -12,6 +12,24 @@ interface Entries {
   readonly access: ConfigAccess;
 }
 
+/** A config is immutable: these refuse. */
+const changing = [
+  'addAuthenticator',
+  'addCluster',
+  'addContext',
+  'addUser',
+  'createDispatcherOptions',
+  'loadFromCluster',
+  'loadFromClusterAndUser',
+  'loadFromDefault',
+  'loadFromFile',
+  'loadFromOptions',
+  'loadFromString',
+  'makePathsAbsolute',
+  'mergeConfig',
+  'setCurrentContext',
+] as const satisfies readonly (keyof KubeConfig)[];
+
 /** What sends requests, or reads a credential, is the RestConfig's own. */
 type Face = Omit<
   Pick<KubeConfig, keyof KubeConfig>,
@@ -21,6 +39,7 @@ type Face = Omit<
   | 'getCurrentUser'
   | 'getUser'
   | 'makeApiClient'
+  | (typeof changing)[number]
 >;
 
 class ReadOnlyKubeConfig implements Face {
@@ -69,64 +88,11 @@ class ReadOnlyKubeConfig implements Face {
   getName(): string {
     return 'kubeconfig authentication';
   }
+}
 
-  // A config is immutable.
-
-  addAuthenticator(): never {
-    return refuse('addAuthenticator');
-  }
-
-  addCluster(): never {
-    return refuse('addCluster');
-  }
-
-  addContext(): never {
-    return refuse('addContext');
-  }
-
-  addUser(): never {
-    return refuse('addUser');
-  }
-
-  createDispatcherOptions(): never {
-    return refuse('createDispatcherOptions');
-  }
-
-  loadFromCluster(): never {
-    return refuse('loadFromCluster');
-  }
-
-  loadFromClusterAndUser(): never {
-    return refuse('loadFromClusterAndUser');
-  }
-
-  loadFromDefault(): never {
-    return refuse('loadFromDefault');
-  }
-
-  loadFromFile(): never {
-    return refuse('loadFromFile');
-  }
-
-  loadFromOptions(): never {
-    return refuse('loadFromOptions');
-  }
-
-  loadFromString(): never {
-    return refuse('loadFromString');
-  }
-
-  makePathsAbsolute(): never {
-    return refuse('makePathsAbsolute');
-  }
-
-  mergeConfig(): never {
-    return refuse('mergeConfig');
-  }
-
-  setCurrentContext(): never {
-    return refuse('setCurrentContext');
-  }
+for (const method of changing) {
+  const value = () => refuse(method);
+  Object.defineProperty(ReadOnlyKubeConfig.prototype, method, { value, configurable: true, writable: true });
 }
 
 /**

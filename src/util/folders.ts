@@ -1,5 +1,5 @@
 /** Folders of this user. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { errnoOf } from './guards.ts';
@@ -8,6 +8,15 @@ import { errnoOf } from './guards.ts';
 export function homeKubeconfig(homeOf = homedir): string | undefined {
   try {
     return join(homeOf(), '.kube', 'config');
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is at the path; `undefined` if that cannot be told. */
+export function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
   } catch {
     return undefined;
   }

@@ -5,7 +5,7 @@
 import { basename, dirname, posix } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { nearest } from '../../access/schema-problems.ts';
-import { type Place, readManifests, readYaml } from '../../access/yaml-text.ts';
+import { type Place, parseYaml, readManifests } from '../../access/yaml-text.ts';
 import { ConfigurationError } from '../../errors/index.ts';
 import { parseImageConfig } from '../../image-credentials/config.ts';
 import { isWorkload } from '../pod-args.ts';
@@ -172,7 +172,8 @@ function lintConfigMap(
   for (const [key, text] of Object.entries(at(content, 'data') ?? {})) {
     if (typeof text !== 'string') continue;
     const toFile = scalarPlaces(manifest.placeOf(['data', key]), manifest.blockIndentOf(['data', key]));
-    const document = contentOf(text);
+    const read = parseYaml(text);
+    const document = 'content' in read ? read.content : undefined;
     if (textAt(document, 'kind') === 'CredentialProviderConfig') findings.push(...lintImageConfig(text, file, toFile));
     // Other programs have lists of providers too.
     const isProviders =
@@ -192,14 +193,6 @@ function lintConfigMap(
 }
 
 const unread: LintedProviders = { findings: [], providers: [] };
-
-function contentOf(text: string): unknown {
-  try {
-    return readYaml(text, (problems) => new ConfigurationError('PROVIDER_FILE_INVALID', '', problems)).content;
-  } catch {
-    return undefined;
-  }
-}
 
 /** What a Kustomization makes ConfigMaps of: files that are linted too. */
 function generatedMaps({ content, file }: Manifest, files: readonly ReadFile[]): readonly ProviderMap[] {

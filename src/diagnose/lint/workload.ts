@@ -117,6 +117,11 @@ function runAdvice(container: LintedContainer, known: KnownProvider, { options }
 
 /** One container of a pod, and its places in the file. */
 class LintedContainer {
+  readonly texts: readonly string[];
+  readonly file: string;
+  /** For messages. */
+  readonly name: string;
+  readonly isOurs: boolean;
   readonly #container: Container;
   readonly #manifest: Manifest;
   readonly #keys: Keys;
@@ -125,23 +130,10 @@ class LintedContainer {
     this.#manifest = manifest;
     this.#keys = keys;
     this.#container = readContainer(at(manifest.content, ...keys), volumesOf(at(manifest.content, ...spec)));
-  }
-
-  get texts(): readonly string[] {
-    return textsOf(this.#container);
-  }
-
-  get file(): string {
-    return this.#manifest.file;
-  }
-
-  /** For messages. */
-  get name(): string {
-    return `container ${this.#container.name || '(without a name)'}`;
-  }
-
-  get isOurs(): boolean {
-    return this.texts.some((text) => /^--?clusterprofile[-_]/i.test(text));
+    this.texts = textsOf(this.#container);
+    this.file = manifest.file;
+    this.name = `container ${this.#container.name || '(without a name)'}`;
+    this.isOurs = this.texts.some((text) => /^--?clusterprofile[-_]/i.test(text));
   }
 
   finding(severity: Finding['severity'], rule: Finding['rule'], flag: string, message: string): Finding {

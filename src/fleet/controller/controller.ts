@@ -2,6 +2,7 @@
 
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/guards.ts';
@@ -18,7 +19,7 @@ import { type FollowContext, follow, followWatch } from './event-sources.ts';
 import type { EnqueueRequest, ReconcileRequest } from './options.ts';
 import { type Attachment, clusterPlace, type HubPlace, type Place } from './place.ts';
 import { ControllerLog, Reconciler } from './reconciler.ts';
-import { keyOfRequest, readEnqueueRequest } from './requests.ts';
+import { readEnqueueRequest } from './requests.ts';
 import { type ControllerSettings, informerOf } from './settings.ts';
 import { WorkQueue } from './work-queue.ts';
 import { Written } from './written.ts';
@@ -101,7 +102,7 @@ export class Controller {
   /** @internal See `ControllerHandle`. */
   enqueue(request: EnqueueRequest): boolean {
     const { cluster, ...value } = readEnqueueRequest(request, this.name, this.#settings.for.on === 'hub');
-    const key = keyOfRequest(value);
+    const key = keyOfName(value);
     const named = cluster === undefined ? this.#attachments.values() : [this.#byName.get(cluster)];
     const places = [...named].filter(
       (attachment) => attachment && !attachment.place.signal.aborted && attachment.place.owns(key),
@@ -237,7 +238,7 @@ export class Controller {
       job.release();
       return;
     }
-    const tenure = attachment.place.enter(keyOfRequest(job.value));
+    const tenure = attachment.place.enter(keyOfName(job.value));
     if (!tenure) {
       // Another replica's, and forgotten here.
       job.done({});

@@ -1,6 +1,6 @@
 /** The event sources of a controller: changes of objects on a cluster, and on the hub, become requests in the queue of a place. */
 import type { Logger } from '../../observability/logger.ts';
-import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
+import { type KubernetesObject, keyOf, keyOfName } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import { ask, guard, type LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
@@ -11,7 +11,7 @@ import { inTurn } from '../reflect/turns.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';
 import type { ControllerSource, FleetWatch, ReconcileRequest } from './options.ts';
 import type { Attachment } from './place.ts';
-import { keyOfRequest, ownersOf, passes, readRequests, requestOf } from './requests.ts';
+import { ownersOf, passes, readRequests, requestOf } from './requests.ts';
 import { type AnyWatch, type Complete, type ControllerSettings, informerOf } from './settings.ts';
 
 export interface FollowContext {
@@ -78,7 +78,7 @@ function followFleet(attachment: Attachment, { graceMs, map }: Complete<FleetWat
     const { cluster, type } = change;
     const what = `map of ${type} ${cluster}`;
     const requests = ask(logger, { ...fields, cluster }, what, () => map(change), readRequests) ?? [];
-    const affected = requests.filter((request) => affects(keyOfRequest(request)));
+    const affected = requests.filter((request) => affects(keyOfName(request)));
     const reason = isStart ? 'start' : 'event';
     queueAll(attachment, affected, isStart, { reason, source: 'watches', cluster, event: type });
   };
@@ -120,7 +120,7 @@ function queueAll(
   trigger: ReconcileTrigger,
 ): void {
   for (const request of requests) {
-    const key = keyOfRequest(request);
+    const key = keyOfName(request);
     if (place.owns(key)) queue.add(key, request, initial ? 'initial' : 'change', trigger);
   }
 }
@@ -153,7 +153,7 @@ function listen(
       const key = keyOf(object);
       // An error for one object does not keep the others from being queued.
       guard(logger, { ...fields, object: key }, `a listener for ${object.kind} ${key}`, () => {
-        const affected = requestsOf(object).filter((request) => affects(keyOfRequest(request)));
+        const affected = requestsOf(object).filter((request) => affects(keyOfName(request)));
         queueAll(attachment, affected, true, { reason: 'start', ...origin, object: key });
       });
     });

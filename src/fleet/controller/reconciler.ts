@@ -6,6 +6,7 @@ import { reasonOf, withoutTraps } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type ObservedWrite, reconcileField, reconcileScope } from '../../observability/telemetry.ts';
 import { type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
+import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
 import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
@@ -16,7 +17,6 @@ import { emit, type FleetObserver, isObserved, type ReconcileOutcome } from '../
 import type { Job, Outcome } from './cluster-queue.ts';
 import type { HubReconcileContext, ReconcileRequest, ReconcileResult, WrittenObject } from './options.ts';
 import type { Attachment, Place, Tenure } from './place.ts';
-import { keyOfRequest } from './requests.ts';
 import type { ControllerSettings } from './settings.ts';
 import type { Written } from './written.ts';
 
@@ -32,33 +32,11 @@ export interface ReconcilerContext {
 /** For spans: the context of a message is that of the event `fleet-reconcile`, without its result. */
 const tracing = tracingChannel('clusterprofile-credentials:reconcile');
 
-/** The reason of a signal whose reconcile has ended: one for all, since most of them are never read. */
+/** The reason of a signal whose reconcile has ended. */
 const hasEnded = new DOMException('the reconcile has ended', 'AbortError');
 
 /** Milliseconds until a reconcile that has timed out loses its slot. */
 const graceMs = 5_000;
-
-/** A signal that is made when a reconcile reads it: many never do. */
-class LazyAbort {
-  #controller: AbortController | undefined;
-  #reason: unknown;
-  #isAborted = false;
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#isAborted) this.#controller.abort(this.#reason);
-    }
-    return this.#controller.signal;
-  }
-
-  abort(reason: unknown): void {
-    if (this.#isAborted) return;
-    this.#isAborted = true;
-    this.#reason = reason;
-    this.#controller?.abort(reason);
-  }
-}
 
 export class Reconciler {
   readonly #settings: ControllerSettings;
@@ -75,7 +53,7 @@ export class Reconciler {
 
   /** Runs one reconcile and returns its slot. Never rejects. */
   run(job: Job<ReconcileRequest>, attachment: Attachment, tenure: Tenure): Promise<void> {
-    const key = keyOfRequest(job.value);
+    const key = keyOfName(job.value);
     const scope = {
       reconcileId: randomUUID(),
       wrote: (write: ObservedWrite) => attachment.written.observe(key, write),
@@ -94,13 +72,13 @@ export class Reconciler {
     const { place, queue } = attachment;
     const { name, cluster } = place;
     const began = clock.uptime();
-    const abort = new LazyAbort();
+    const abort = new AbortController();
     const { promise: abandoned, reject: abandon } = Promise.withResolvers<never>();
     let cancelDrain = () => {};
     const end = () => {
       abort.abort(ends.reason);
       cancelDrain = clock.after(drainTimeoutMs, () => {
-        const message = `reconcile of ${keyOfRequest(job.value)} on ${name} still runs ${drainTimeoutMs} ms after its signal aborted: it is given up`;
+        const message = `reconcile of ${keyOfName(job.value)} on ${name} still runs ${drainTimeoutMs} ms after its signal aborted: it is given up`;
         logger.warn(this.#log.fields(place, job.value), message);
         abandon(ends.reason);
       });
@@ -110,7 +88,7 @@ export class Reconciler {
     let outcome: Outcome = { failed: true };
     let result: ReconcileOutcome = 'error';
     let cancel = clock.after(reconcileTimeoutMs, () => {
-      const message = `reconcile of ${keyOfRequest(job.value)} did not end within ${reconcileTimeoutMs} ms`;
+      const message = `reconcile of ${keyOfName(job.value)} did not end within ${reconcileTimeoutMs} ms`;
       late = new FleetError('TIMEOUT', message, cluster ? { cluster: name } : {});
       // A cluster that hangs. Objects of the hub have nothing in common.
       if (cluster) queue.slow(true);
@@ -122,7 +100,7 @@ export class Reconciler {
       });
     });
     const { triggers } = job;
-    const call = () => this.#reconcile(reconcileId, job, attachment, abort, hub.configFor(fence));
+    const call = () => this.#reconcile(reconcileId, job, attachment, abort.signal, hub.configFor(fence));
     const about = () => ({ reconcileId, triggers, controller, cluster: cluster?.name, ...job.value });
     const reconciled = tracing.hasSubscribers ? tracing.tracePromise(call, about()) : call();
     try {
@@ -157,11 +135,11 @@ export class Reconciler {
     reconcileId: string,
     { value: request, triggers }: Job<ReconcileRequest>,
     { place, own, written }: Attachment,
-    abort: LazyAbort,
+    signal: AbortSignal,
     hub: RestConfig,
   ): Promise<ReconcileResult> {
-    const key = keyOfRequest(request);
-    if (written.has(key)) await this.#seen(request, place, written, abort.signal);
+    const key = keyOfName(request);
+    if (written.has(key)) await this.#seen(request, place, written, signal);
     const { name, namespace } = request;
     const cache = own.length === 1 ? own[0] : own.find(({ options }) => options.namespace === namespace);
     const object = cache?.get(name, namespace);
@@ -170,12 +148,7 @@ export class Reconciler {
       written.add(key, result, server && (server instanceof RestConfig ? server : server.config).dispatcher);
     const { cluster } = place;
     const hubInformer = this.#hubInformer;
-    const context = {
-      ...{ cluster, object, reconcileId, triggers, wrote, hub, hubInformer },
-      get signal() {
-        return abort.signal;
-      },
-    };
+    const context = { cluster, object, reconcileId, triggers, signal, wrote, hub, hubInformer };
     const returned = (await this.#settings.reconcile(request, context)) ?? {};
     const { requeueAfterMs } = Object(returned) as ReconcileResult; // checked here: it may come from JavaScript
     if (requeueAfterMs === undefined) return {};
@@ -185,11 +158,11 @@ export class Reconciler {
 
   /** Waits until the caches have what the last reconcile of the item has written. */
   async #seen(request: ReconcileRequest, place: Place, written: Written, signal: AbortSignal): Promise<void> {
-    const missing = await written.seen(keyOfRequest(request), signal);
+    const missing = await written.seen(keyOfName(request), signal);
     if (missing === undefined) {
       this.#log.clear(place, 'cache');
     } else {
-      const message = `reconcile of ${keyOfRequest(request)} on ${place.name} goes on without its last write: ${missing}`;
+      const message = `reconcile of ${keyOfName(request)} on ${place.name} goes on without its last write: ${missing}`;
       this.#log.warn(place, 'cache', { message }, request);
     }
   }
@@ -200,7 +173,7 @@ export class Reconciler {
     result: ReconcileOutcome,
     error: unknown,
   ): void {
-    const key = keyOfRequest(value);
+    const key = keyOfName(value);
     const message = `reconcile of ${key} on ${place.name} failed (${result}, try ${failures + 1}): ${reasonOf(error)}`;
     if (result === 'cancelled') this.#context.logger.debug?.(this.#log.fields(place, value), message);
     else this.#log.warn(place, 'reconcile', { ...codeFieldOf(error), key, message }, value);
@@ -219,7 +192,7 @@ export class ControllerLog {
   }
 
   fields({ fields }: Place, request?: ReconcileRequest): LogFields {
-    const ofRequest = request ? { object: keyOfRequest(request), ...reconcileField() } : {};
+    const ofRequest = request ? { object: keyOfName(request), ...reconcileField() } : {};
     return { controller: this.#controller, ...fields, ...ofRequest };
   }
 
@@ -235,6 +208,6 @@ export class ControllerLog {
   }
 
   succeeded(place: Place, request: ReconcileRequest): void {
-    this.#warnings.clearOne(place, 'reconcile', keyOfRequest(request));
+    this.#warnings.clearOne(place, 'reconcile', keyOfName(request));
   }
 }

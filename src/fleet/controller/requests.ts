@@ -37,10 +37,6 @@ export function readEnqueueRequest(request: EnqueueRequest, controller: string, 
   return { name, ...(namespace ? { namespace } : {}), ...(cluster === undefined ? {} : { cluster }) };
 }
 
-export function keyOfRequest({ name, namespace }: ReconcileRequest): string {
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
-}
-
 /** The controlling owner, if it is of this kind in any version. */
 export function ownersOf(
   { metadata: { ownerReferences, namespace } }: KubernetesObject,

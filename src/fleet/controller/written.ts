@@ -1,5 +1,6 @@
 /** What the reconciles of a controller have written in one place, until the next reconcile of the same item: it waits for the caches. */
 import type { ObservedWrite } from '../../observability/telemetry.ts';
+import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Informer } from '../informer/informer.ts';
@@ -47,7 +48,7 @@ export class Written {
       return;
     }
     const uid = metadata?.uid ?? details?.uid;
-    const key = keyOf(metadata?.namespace ?? write.namespace, write.name);
+    const key = keyOfName({ name: write.name ?? '', namespace: metadata?.namespace ?? write.namespace });
     for (const informer of this.#cachesOf(dispatcher)) {
       if (uid !== undefined && isOfKind(informer, write)) this.#awaitedOf(item).gone.push({ informer, key, uid });
     }
@@ -69,12 +70,12 @@ export class Written {
 
   /** Caches that select the object, or hold it and may have to let it go, have to see its version. */
   #expect(item: string, object: Named, server: object | undefined): void {
-    const { namespace, name, resourceVersion = '' } = object.metadata ?? {};
+    const { namespace, name = '', resourceVersion = '' } = object.metadata ?? {};
     // Versions that are no numbers cannot be compared.
     if (!isVersion(resourceVersion)) return;
     for (const informer of this.#cachesOf(server)) {
       if (!isOfKind(informer, object)) continue;
-      if (!isSelected(informer.options, object) && !informer.getByKey(keyOf(namespace, name))) continue;
+      if (!isSelected(informer.options, object) && !informer.get(name, namespace)) continue;
       const { versions } = this.#awaitedOf(item);
       if (BigInt(resourceVersion) > BigInt(versions.get(informer) ?? 0)) versions.set(informer, resourceVersion);
     }
@@ -141,8 +142,4 @@ function staysFor(object: Named): boolean {
   return (
     [finalizers, ofNamespace].some((list) => Array.isArray(list) && list.length > 0) || deletionGracePeriodSeconds > 0
   );
-}
-
-function keyOf(namespace: string | undefined, name: string | undefined): string {
-  return namespace ? `${namespace}/${name}` : (name ?? '');
 }

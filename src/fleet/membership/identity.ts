@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ClusterProfile } from '../../access/cluster-profile.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
+import { isText } from '../../util/guards.ts';
 
 const byServer = 'server ';
 
@@ -40,8 +41,6 @@ export function byName(profile: FleetProfile): string {
 function list(value: unknown): readonly Record<string, unknown>[] {
   return Array.isArray(value) ? value.map((entry) => Object(entry)) : [];
 }
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** The longest label, and the longest part of a finalizer after its slash. */
 const longestKey = 63;

@@ -65,35 +65,27 @@ export function restartFor(caught: unknown): Restart {
   };
 }
 
+/** By status codes, and by codes of errors. */
+const reasons: Readonly<Record<string | number, RestartReason>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  410: 'expired',
+  429: 'throttled',
+  API_TIMEOUT: 'timeout',
+  KIND_NOT_SERVED: 'not_found',
+  API_RESPONSE_INVALID: 'malformed',
+  LIST_TOO_LARGE: 'too_large',
+  PROVIDER_CHANGED: 'provider_changed',
+};
+
 function reasonFor(error: Error, statusCode: number | undefined): RestartReason {
-  if (statusCode !== undefined && statusCode > 0) return reasonForStatus(statusCode);
+  if (statusCode !== undefined && statusCode > 0)
+    return reasons[statusCode] ?? (statusCode >= 500 ? 'server_error' : 'other');
   if (error instanceof MalformedResponse) return 'malformed';
   if (error instanceof WatchEnded) return 'server_error';
   if (error instanceof WatchClosed) return 'closed';
   if (error instanceof PluginError) return 'credential';
-  if (error instanceof CredentialsError) {
-    if (error.code === 'API_TIMEOUT') return 'timeout';
-    if (error.code === 'KIND_NOT_SERVED') return 'not_found';
-    if (error.code === 'API_RESPONSE_INVALID') return 'malformed';
-    if (error.code === 'LIST_TOO_LARGE') return 'too_large';
-    if (error.code === 'PROVIDER_CHANGED') return 'provider_changed';
-  }
+  if (error instanceof CredentialsError) return reasons[error.code] ?? 'connection';
   return 'connection';
-}
-
-function reasonForStatus(statusCode: number): RestartReason {
-  switch (statusCode) {
-    case 401:
-      return 'unauthorized';
-    case 403:
-      return 'forbidden';
-    case 404:
-      return 'not_found';
-    case 410:
-      return 'expired';
-    case 429:
-      return 'throttled';
-    default:
-      return statusCode >= 500 ? 'server_error' : 'other';
-  }
 }

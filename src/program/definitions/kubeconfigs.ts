@@ -24,7 +24,6 @@ export const kubeconfig: Verb = {
     {
       flags: '--context-name <template>',
       about: 'the names of the contexts, with {namespace}, {name} and {hub} (default: {namespace}/{name}@{hub})',
-      completes: 'nothing',
     },
     {
       flags: '--command <command>',
@@ -110,38 +109,26 @@ export const publish: Verb = {
     {
       flags: '--service-account <name>',
       about: 'create this service account ([NAMESPACE/]NAME) on each cluster, and publish its token instead',
-      completes: 'nothing',
     },
-    { flags: '--cluster-role <name>', about: 'with --service-account: what it may do', completes: 'nothing' },
+    { flags: '--cluster-role <name>', about: 'with --service-account: what it may do' },
     {
       flags: '--token-lifetime <duration>',
       about: 'with --service-account: how long its token is valid (default: 720h)',
-      completes: 'nothing',
     },
     { flags: '--allow-insecure-tls', about: 'publish clusters with insecure-skip-tls-verify too' },
     {
       flags: '--cluster-manager <name>',
       about: 'spec.clusterManager.name of the ClusterProfiles (default: clusterprofile-publish)',
-      completes: 'nothing',
     },
     {
       flags: '--name-pattern <pattern>',
       about: 'the names of the ClusterProfiles: {context}, {cluster}; for Cluster API {cluster}, {namespace}',
-      completes: 'nothing',
     },
     { flags: '--skip-health', about: 'do not connect to the clusters, and leave their health as it is' },
     { flags: '--prune', about: 'delete ClusterProfiles of this cluster manager whose clusters have left the source' },
     { flags: '-w, --watch', about: 'keep running, and keep everything up to date' },
-    {
-      flags: '--interval <duration>',
-      about: 'with --watch: the pause between rounds (default: 60s)',
-      completes: 'nothing',
-    },
-    {
-      flags: '--metrics-port <port>',
-      about: 'with --watch: serve /metrics and /healthz on this port',
-      completes: 'nothing',
-    },
+    { flags: '--interval <duration>', about: 'with --watch: the pause between rounds (default: 60s)' },
+    { flags: '--metrics-port <port>', about: 'with --watch: serve /metrics and /healthz on this port' },
     { flags: '--dry-run', about: 'show what would be written, and write nothing' },
     ...ownHubOptions,
     ...outputOptions('json', 'yaml', 'name'),

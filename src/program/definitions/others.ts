@@ -36,14 +36,10 @@ export const runPlugin: Verb = {
       about: 'the API version of the request (default: v1)',
       choices: ['v1', 'v1beta1', 'v1alpha1'],
     },
-    {
-      flags: '--server <url>',
-      about: 'spec.cluster.server; without any such option there is no spec.cluster',
-      completes: 'nothing',
-    },
+    { flags: '--server <url>', about: 'spec.cluster.server; without any such option there is no spec.cluster' },
     { flags: '--certificate-authority <file>', about: 'PEM, for spec.cluster', completes: 'files' },
-    { flags: '--tls-server-name <name>', about: 'for spec.cluster', completes: 'nothing' },
-    { flags: '--proxy-url <url>', about: 'for spec.cluster', completes: 'nothing' },
+    { flags: '--tls-server-name <name>', about: 'for spec.cluster' },
+    { flags: '--proxy-url <url>', about: 'for spec.cluster' },
     { flags: '--insecure-skip-tls-verify', about: 'for spec.cluster' },
     {
       flags: '--config <json>',
@@ -55,14 +51,9 @@ export const runPlugin: Verb = {
       about: 'whether it may prompt on this terminal (default: Never)',
       choices: ['Never', 'IfAvailable', 'Always'],
     },
-    {
-      flags: '--env <name=value>',
-      about: 'a variable to add to the environment; may be repeated',
-      multiple: true,
-      completes: 'nothing',
-    },
+    { flags: '--env <name=value>', about: 'a variable to add to the environment; may be repeated', multiple: true },
     { flags: '--clean-environment', about: 'only PATH, HOME and --env, as --clusterprofile-clean-environment does' },
-    { flags: '--timeout <duration>', about: 'kill it after this time (default: 60s)', completes: 'nothing' },
+    { flags: '--timeout <duration>', about: 'kill it after this time (default: 60s)' },
     ...outputOptions('json', 'yaml'),
   ],
   takesCommand: true,
@@ -79,7 +70,6 @@ export const runPlugin: Verb = {
 export const explain: Verb = {
   name: 'explain',
   arguments: '[CODE]',
-  completes: 'nothing',
   summary: 'explain an error code: what it means, why it happens and what to do',
   description:
     'Prints what docs/errors-*.md say of an error code, which messages have in brackets. Without a code it lists all codes.',

@@ -9,7 +9,7 @@ import {
   secretsOfArguments,
   secretsOfEnvironment,
 } from '../../diagnose/index.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import type { Call } from '../verb.ts';
 import type { CredentialCommand } from './entries.ts';
@@ -34,7 +34,7 @@ export function refuseReadOnce(call: Call, files: readonly string[], readsHub: b
   const found = all.find(isReadOnce);
   if (found === undefined) return;
   const how = 'write what is read into a file, and name the file';
-  throw new Failure(exitCodes.usage, `a kubeconfig cannot read ${found === '-' ? 'stdin' : found} again`, how);
+  throw Failure.usage(`a kubeconfig cannot read ${found === '-' ? 'stdin' : found} again`, how);
 }
 
 /** The flags of the providers. Throws a `Failure` for a relative path that another folder would change, and for secrets. */
@@ -46,11 +46,7 @@ export function providerArguments(
     const { command } = execConfig;
     if (!command.includes('/') || isAbsolute(command)) continue;
     const message = `the command of provider ${name}, ${command}, is relative to the working directory`;
-    throw new Failure(
-      exitCodes.configuration,
-      message,
-      'write an absolute path, since the kubeconfig is used from anywhere',
-    );
+    throw Failure.configuration(message, 'write an absolute path, since the kubeconfig is used from anywhere');
   }
   refuseSecrets(providerFlags);
   const pod = options.text('from-pod-args');
@@ -76,11 +72,7 @@ function refuseSecrets(flags: readonly string[]): void {
     const texts = [...args, ...env.map(({ value }) => value)];
     if (secrets.length === 0 && texts.every((text) => hideShapes(text) === text)) continue;
     const message = `the flags of provider ${name} have what looks like a secret, which would stand in the kubeconfig`;
-    throw new Failure(
-      exitCodes.configuration,
-      message,
-      'put the provider into a file, and give --clusterprofile-provider-file',
-    );
+    throw Failure.configuration(message, 'put the provider into a file, and give --clusterprofile-provider-file');
   }
 }
 

@@ -9,7 +9,7 @@ import {
   toExecCluster,
   tryToResolve,
 } from '../../diagnose/index.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { readName } from '../input.ts';
 
 /** A cluster, a user and a context of one name. */
@@ -132,7 +132,7 @@ export function contextNamer(template: string | undefined, hub: string | undefin
   if (unknown || template === '') {
     const why = unknown ? `${unknown[0]} is not a field` : 'is empty';
     const fields = known.map((field) => `{${field}}`).join(', ');
-    throw new Failure(exitCodes.usage, `--context-name ${template}: ${why}`, `the fields are ${fields}`);
+    throw Failure.usage(`--context-name ${template}: ${why}`, `the fields are ${fields}`);
   }
   return (profile) => {
     const [name = '', namespace = ''] = profile.split('/').reverse();
@@ -148,7 +148,7 @@ export function refuseCollisions(entries: readonly KubeconfigEntry[]): void {
     const other = profiles.get(name);
     if (other !== undefined) {
       const message = `ClusterProfiles ${other} and ${profile} would both have the context ${name}`;
-      throw new Failure(exitCodes.usage, message, 'tell them apart with --context-name, as {namespace}-{name} does');
+      throw Failure.usage(message, 'tell them apart with --context-name, as {namespace}-{name} does');
     }
     profiles.set(name, profile);
   }
@@ -159,15 +159,7 @@ export function contextToUse(
   use: string | undefined,
   entries: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[],
 ): string | undefined {
-  return use === undefined ? undefined : chooseContext(use, entries, `--use ${use}`);
-}
-
-/** The same for what the user calls `asked`. */
-function chooseContext(
-  use: string,
-  entries: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[],
-  asked: string,
-): string {
+  if (use === undefined) return undefined;
   const { namespace, name } = readName(use);
   const isNamed = entries.find((entry) => entry.name === use);
   if (isNamed) return use;
@@ -176,8 +168,8 @@ function chooseContext(
   const [first, second] = entries.filter(({ profile }) => isMeant(profile));
   if (first && !second) return first.name;
   if (first && second) {
-    const message = `${asked} means more than one context: ${first.name} (${first.profile}), ${second.name} (${second.profile})`;
-    throw new Failure(exitCodes.usage, message, 'write NAMESPACE/NAME, or the name of the context');
+    const message = `--use ${use} means more than one context: ${first.name} (${first.profile}), ${second.name} (${second.profile})`;
+    throw Failure.usage(message, 'write NAMESPACE/NAME, or the name of the context');
   }
-  throw new Failure(exitCodes.notFound, `${asked}: no context is written for that ClusterProfile`);
+  throw Failure.notFound(`--use ${use}: no context is written for that ClusterProfile`);
 }

@@ -1,10 +1,11 @@
 /** Changes a shared file atomically, under a lock. */
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
+  chownSync,
   closeSync,
   constants,
-  fchmodSync,
-  fchownSync,
   fsyncSync,
   lstatSync,
   openSync,
@@ -93,14 +94,8 @@ function replace(file: string, update: (text: string | undefined) => string, ear
   const folder = dirname(file);
   const temporary = join(folder, `.${basename(file)}.${randomBytes(6).toString('hex')}`);
   try {
-    const descriptor = openSync(temporary, 'wx', 0o600);
-    try {
-      writeFileSync(descriptor, text);
-      if (stats) keepOwnerAndMode(descriptor, stats);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+    if (stats) keepOwnerAndMode(temporary, stats);
     renameSync(temporary, file);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -111,17 +106,14 @@ function replace(file: string, update: (text: string | undefined) => string, ear
 
 /** Other bytes than those of UTF-8 could not be written back as they were. */
 function textOf(bytes: Buffer, file: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new FileProblem(`${file} is not UTF-8: convert it to UTF-8`);
-  }
+  if (isUtf8(bytes)) return bytes.toString();
+  throw new FileProblem(`${file} is not UTF-8: convert it to UTF-8`);
 }
 
 /** Root may change files of others. */
-function keepOwnerAndMode(descriptor: number, { uid, gid, mode }: Stats): void {
-  if (process.getuid?.() === 0) fchownSync(descriptor, uid, gid);
-  fchmodSync(descriptor, mode & 0o777);
+function keepOwnerAndMode(file: string, { uid, gid, mode }: Stats): void {
+  if (process.getuid?.() === 0) chownSync(file, uid, gid);
+  chmodSync(file, mode & 0o777);
 }
 
 /** The rename itself has to be on the disk. */

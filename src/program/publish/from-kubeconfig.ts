@@ -19,7 +19,7 @@ import {
   secretsOfArguments,
   secretsOfEnvironment,
 } from '../../diagnose/index.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import type { Refused, SourceCluster, SourceContent, SourceUser, StaticUserFields } from './source.ts';
 
 export interface KubeconfigOptions {
@@ -47,7 +47,7 @@ export function readContexts(file: string, text: string, options: KubeconfigOpti
   if (asked.length === 0) {
     const shown = `${all.slice(0, 10).join(', ') || 'none'}${all.length > 10 ? `, and ${all.length - 10} more` : ''}`;
     const what = patterns.length === 0 ? 'has no contexts' : `has no context that matches ${patterns.join(' or ')}`;
-    throw new Failure(exitCodes.notFound, `kubeconfig ${file} ${what}`, `its contexts: ${shown}`);
+    throw Failure.notFound(`kubeconfig ${file} ${what}`, `its contexts: ${shown}`);
   }
   const files = new Map<string, Buffer>();
   const readFile = (path: string) => {
@@ -240,6 +240,6 @@ export function readText(file: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const why = errnoOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${errnoOf(error)})`;
-    throw new Failure(exitCodes.configuration, `kubeconfig ${file} ${why}`, 'correct the path');
+    throw Failure.configuration(`kubeconfig ${file} ${why}`, 'correct the path');
   }
 }

@@ -233,33 +233,26 @@ function widened(provider: Provider, { source: { cluster }, exec }: Need): Provi
   const isOpenToArgs = provider.profileSourcedCLIArgsPolicy === 'Append';
   const isOpenToEnvs = (provider.profileSourcedEnvVarsPolicy ?? 'Ignore') !== 'Ignore';
   const hasServers = provider.allowedServers !== undefined;
-  const list = <K extends keyof Provider>(field: K, values: readonly string[], isNeeded: boolean) => {
+  /** A list that is there has to have the values; one that is not, only if it is needed. */
+  const list = <K extends keyof Provider>(field: K, values: readonly (string | undefined)[], isNeeded: boolean) => {
     const before = provider[field] as readonly string[] | undefined; // each of these fields is a list
-    const added = values.filter((value) => !before?.includes(value));
-    return isNeeded && added.length > 0 ? { [field]: [...(before ?? []), ...new Set(added)] } : {};
+    const added = values.filter((value) => value !== undefined && !before?.includes(value));
+    return (isNeeded || before) && added.length > 0 ? { [field]: [...(before ?? []), ...new Set(added)] } : {};
   };
   return {
     ...provider,
     ...(insecureSkipTlsVerify ? { allowInsecureTLS: true } : {}),
     ...list('allowedServers', [server], hasServers),
-    ...list(
-      'allowedServerNames',
-      tlsServerName === undefined ? [] : [tlsServerName],
-      hasServers || provider.allowedServerNames !== undefined,
-    ),
-    ...list(
-      'allowedProxies',
-      proxyUrl === undefined ? [] : [proxyUrl],
-      hasServers || provider.allowedProxies !== undefined,
-    ),
+    ...list('allowedServerNames', [tlsServerName], hasServers),
+    ...list('allowedProxies', [proxyUrl], hasServers),
     ...(args.length === 0 ? {} : { profileSourcedCLIArgsPolicy: 'Append' }),
-    ...list('allowedArgs', args, !isOpenToArgs || provider.allowedArgs !== undefined),
+    ...list('allowedArgs', args, !isOpenToArgs),
     // A kubeconfig's variables beat those of the process.
     ...(envs.length === 0 || isOpenToEnvs ? {} : { profileSourcedEnvVarsPolicy: 'Replace' }),
     ...list(
       'allowedEnvVars',
       envs.map(({ name }) => name),
-      !isOpenToEnvs || provider.allowedEnvVars !== undefined,
+      !isOpenToEnvs,
     ),
   };
 }

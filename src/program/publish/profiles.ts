@@ -14,7 +14,7 @@ import {
   printable,
   statusOf,
 } from '../../diagnose/index.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import type { HubReader } from '../hub.ts';
 import { clusterProfiles } from '../resources.ts';
 import { sideBySide } from '../table.ts';
@@ -181,14 +181,10 @@ function explain(error: unknown, namespace: string): unknown {
   if (statusCode === 403) {
     const rights = 'get, list, create, patch and delete on clusterprofiles, and patch on clusterprofiles/status';
     const hint = `bind a Role with ${rights} (multicluster.x-k8s.io) in namespace ${namespace}`;
-    return new Failure(exitCodes.hub, `the hub does not let you publish: ${message}`, hint);
+    return Failure.hub(`the hub does not let you publish: ${message}`, hint);
   }
   if (statusCode === 404) {
-    return new Failure(
-      exitCodes.hub,
-      `the hub has no namespace ${namespace}: ${message}`,
-      `kubectl create namespace ${namespace}`,
-    );
+    return Failure.hub(`the hub has no namespace ${namespace}: ${message}`, `kubectl create namespace ${namespace}`);
   }
   return error;
 }

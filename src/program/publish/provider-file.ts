@@ -12,7 +12,7 @@ import {
   parseProviderFile,
   readYaml,
 } from '../../diagnose/index.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
 
 export interface ProviderFileContent {
@@ -30,11 +30,7 @@ export function readProviders(path: string): ProviderFileContent {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return { text: undefined, providers: [], configured: [] };
-    throw new Failure(
-      exitCodes.configuration,
-      `provider file ${path} cannot be read (${errnoOf(error)})`,
-      'correct the path',
-    );
+    throw Failure.configuration(`provider file ${path} cannot be read (${errnoOf(error)})`, 'correct the path');
   }
   const invalid = (problems: ConfigurationError['problems']) =>
     new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, problems);
@@ -111,7 +107,7 @@ export async function writeProviders(
       throw new FileProblem(`${path} has been changed by another program meanwhile: run publish again`);
     });
   } catch (error) {
-    if (error instanceof FileProblem) throw new Failure(exitCodes.configuration, error.message);
+    if (error instanceof FileProblem) throw Failure.configuration(error.message);
     throw error;
   }
 }

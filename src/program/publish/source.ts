@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { KubeconfigAccess, ResolvedCluster, ResolvedExec } from '../../diagnose/index.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 
 /** The user of a kubeconfig with a credential of its own, in a kubeconfig's names. */
 export type StaticUserFields = Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ export function profileNamer<Key extends string>(
   if (unknown || !pattern.includes('{')) {
     const known = keys.map((key) => `{${key}}`).join(' and ');
     const message = `--name-pattern ${pattern}: ${unknown ? `${unknown[0]} is not known` : 'gives every cluster one name'}`;
-    throw new Failure(exitCodes.usage, message, `write it with ${known}`);
+    throw Failure.usage(message, `write it with ${known}`);
   }
   return (values) => {
     const wanted = keys.reduce((text, key) => text.replaceAll(`{${key}}`, values[key]), pattern);

@@ -91,9 +91,9 @@ async function serve(metrics: Metrics, port: string, signal: AbortSignal): Promi
     response.end(url === '/metrics' ? metrics.text : 'ok');
   });
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 65_536;
-  if (number > 65_535) throw new Failure(exitCodes.usage, `--metrics-port ${port}: must be a port`);
+  if (number > 65_535) throw Failure.usage(`--metrics-port ${port}: must be a port`);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new Failure(exitCodes.usage, `--metrics-port ${port}: ${error.message}`)));
+    server.once('error', (error) => reject(Failure.usage(`--metrics-port ${port}: ${error.message}`)));
     server.listen(number, resolve);
   });
   signal.addEventListener('abort', () => server.close(), { once: true });

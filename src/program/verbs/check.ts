@@ -29,7 +29,7 @@ export async function run(call: Call): Promise<ExitCode> {
   const format = options.text('output');
   if (options.has('watch') && format !== undefined) {
     const message = `--watch and -o ${format} contradict each other: a watch prints changes`;
-    throw new Failure(exitCodes.usage, message, 'leave one of the two out');
+    throw Failure.usage(message, 'leave one of the two out');
   }
   const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);
   const setUp = await setUpOf(call);
@@ -138,8 +138,7 @@ function parseRight(text: string): Right {
   } catch {
     // Its message speaks of options of the program.
   }
-  throw new Failure(
-    exitCodes.usage,
+  throw Failure.usage(
     `--can-i '${text}': must be VERB RESOURCE[.GROUP][/NAME] [-n NAMESPACE] [--subresource NAME]`,
     `--can-i 'list namespaces', --can-i 'update deployments.apps/web -n shop --subresource status'`,
   );

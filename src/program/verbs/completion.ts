@@ -6,11 +6,7 @@ export async function run({ args, terminal }: Call): Promise<ExitCode> {
   const [shell = ''] = args;
   const script = Object.entries(scripts).find(([name]) => name === shell)?.[1];
   if (script === undefined) {
-    throw new Failure(
-      exitCodes.usage,
-      `there is no completion for ${shell}`,
-      `there is one for ${Object.keys(scripts).join(', ')}`,
-    );
+    throw Failure.usage(`there is no completion for ${shell}`, `there is one for ${Object.keys(scripts).join(', ')}`);
   }
   await terminal.write(script);
   return exitCodes.ok;

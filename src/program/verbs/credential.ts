@@ -31,7 +31,7 @@ export async function run(call: Call): Promise<ExitCode> {
     const count = forget(asked && { namespace: asked.namespace ?? options.text('namespace'), name: asked.name });
     if (given !== undefined && count === 0) {
       const how = `${program} credential --forget, without a name, takes all away`;
-      throw new Failure(exitCodes.notFound, `no credential of ${given} is kept`, how);
+      throw Failure.notFound(`no credential of ${given} is kept`, how);
     }
     await terminal.say(`forgot ${count} credential${count === 1 ? '' : 's'}`);
     return exitCodes.ok;
@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<ExitCode> {
   try {
     if (args.length === 0) {
       const how = `${program} get lists those that are there`;
-      throw new Failure(exitCodes.usage, 'credential needs the name of a ClusterProfile', how);
+      throw Failure.usage('credential needs the name of a ClusterProfile', how);
     }
     await answer(call);
     return exitCodes.ok;
@@ -56,7 +56,7 @@ async function answer(call: Call): Promise<void> {
   const { terminal, options, program } = call;
   if (terminal.stdout.isTTY && !options.has('show')) {
     const how = `${program} credential --show shows it, and run-plugin and check show what it is worth`;
-    throw new Failure(exitCodes.usage, 'stdout is a terminal, and a credential would be shown on it', how);
+    throw Failure.usage('stdout is a terminal, and a credential would be shown on it', how);
   }
   const file = options.has('cache') ? entryFile(process.argv.slice(1)) : undefined;
   const asked = readExecInfo();
@@ -102,11 +102,7 @@ async function refuseToAskItself(call: Call): Promise<void> {
   const chain = (process.env[chainVariable] ?? '').split('\n').filter((link) => link !== '');
   if (chain.includes(own)) {
     const how = "name the hub's own context with --context, and its file with --kubeconfig";
-    throw new Failure(
-      exitCodes.configuration,
-      `the credential of ${name} is needed to reach the hub that has ${name}`,
-      how,
-    );
+    throw Failure.configuration(`the credential of ${name} is needed to reach the hub that has ${name}`, how);
   }
   process.env[chainVariable] = [...chain, own].join('\n');
 }

@@ -93,12 +93,11 @@ export async function run(call: Call): Promise<ExitCode> {
 
 /** Searched once, since it is the same for all clusters. */
 async function commandOf({ command: [name, ...args], program }: Call): Promise<readonly [string, readonly string[]]> {
-  if (!name)
-    throw new Failure(exitCodes.usage, 'exec needs a command after --', `${program} exec -A -- kubectl get nodes`);
+  if (!name) throw Failure.usage('exec needs a command after --', `${program} exec -A -- kubectl get nodes`);
   const found = await findExecutable(name, process.env.PATH ?? '');
   if (!('problem' in found)) return [found.path, args];
   const where = found.problem === 'missing' ? 'was not found' : `is ${found.problem}`;
-  throw new Failure(exitCodes.usage, `the command ${name} ${where}`, 'correct it, or install it');
+  throw Failure.usage(`the command ${name} ${where}`, 'correct it, or install it');
 }
 
 /** Neighbours in the table differ. */

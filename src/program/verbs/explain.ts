@@ -20,11 +20,7 @@ export async function run({ args, program, terminal }: Call): Promise<ExitCode> 
   if (section === undefined) {
     const meant = nearest(code, [...sections.keys()]);
     const list = `${program} explain lists the codes`;
-    throw new Failure(
-      exitCodes.notFound,
-      `${given} is no code of this program`,
-      meant ? `did you mean ${meant}? ${list}` : list,
-    );
+    throw Failure.notFound(`${given} is no code of this program`, meant ? `did you mean ${meant}? ${list}` : list);
   }
   await terminal.write(`${code}\n\n${section}\n`);
   return exitCodes.ok;

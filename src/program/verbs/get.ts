@@ -42,11 +42,7 @@ export async function run(given: Call): Promise<ExitCode> {
   const call = kindWord.test(word) ? { ...given, args: names } : given;
   const { options } = call;
   if (options.has('watch') && options.texts('filename').length > 0) {
-    throw new Failure(
-      exitCodes.usage,
-      '-w and -f contradict each other: a file is read once',
-      'leave one of the two out',
-    );
+    throw Failure.usage('-w and -f contradict each other: a file is read once', 'leave one of the two out');
   }
   const { providers } = await providersOf(call);
   const profiles = await profilesOf(call);

@@ -53,7 +53,7 @@ export async function run(call: Call): Promise<ExitCode> {
 
 function refuseOptions({ options, args }: Call): void {
   const refuse = (message: string, hint: string) => {
-    throw new Failure(exitCodes.usage, message, hint);
+    throw Failure.usage(message, hint);
   };
   const file = options.text('merge');
   if (file === '-') {
@@ -129,8 +129,8 @@ async function merge(
       return merged.text;
     });
   } catch (error) {
-    if (error instanceof MergeProblem) throw new Failure(exitCodes.configuration, `${file} ${error.message}`);
-    if (error instanceof FileProblem) throw new Failure(exitCodes.configuration, error.message);
+    if (error instanceof MergeProblem) throw Failure.configuration(`${file} ${error.message}`);
+    if (error instanceof FileProblem) throw Failure.configuration(error.message);
     throw error;
   }
   if (!merged) return;

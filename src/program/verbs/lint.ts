@@ -10,11 +10,7 @@ import type { Call } from '../verb.ts';
 export async function run(call: Call): Promise<ExitCode> {
   const { args, options, terminal } = call;
   if (args.length === 0) {
-    throw new Failure(
-      exitCodes.usage,
-      'lint needs the names of files',
-      `${call.program} lint providers.yaml deploy/*.yaml`,
-    );
+    throw Failure.usage('lint needs the names of files', `${call.program} lint providers.yaml deploy/*.yaml`);
   }
   const { providers: configured } = await providersOf(call);
   const files = await Promise.all(

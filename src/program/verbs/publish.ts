@@ -40,7 +40,7 @@ export async function run(call: Call): Promise<ExitCode> {
 /** Checks the options, and gives the settings for the hub's own namespace. Throws a `Failure`. */
 function readOptions({ options }: Call): (namespace: string) => Settings {
   const refuse = (message: string, hint: string): never => {
-    throw new Failure(exitCodes.usage, message, hint);
+    throw Failure.usage(message, hint);
   };
   const kubeconfig = options.text('from-kubeconfig');
   const isClusterApi = options.has('from-cluster-api');
@@ -105,22 +105,18 @@ function readServiceAccount(options: Options): ServiceAccount | undefined {
   const lifetime = options.text('token-lifetime');
   if (text === undefined) {
     if (clusterRole === undefined && lifetime === undefined) return undefined;
-    throw new Failure(exitCodes.usage, '--cluster-role and --token-lifetime are for --service-account', 'name it too');
+    throw Failure.usage('--cluster-role and --token-lifetime are for --service-account', 'name it too');
   }
   if (clusterRole === undefined) {
-    throw new Failure(
-      exitCodes.usage,
-      '--service-account needs a role',
-      'name a ClusterRole of the clusters with --cluster-role',
-    );
+    throw Failure.usage('--service-account needs a role', 'name a ClusterRole of the clusters with --cluster-role');
   }
   const [name = '', namespace = 'kube-system'] = text.split('/').reverse();
   if (!isLabel(name) || !isLabel(namespace) || text.split('/').length > 2) {
-    throw new Failure(exitCodes.usage, `--service-account ${text}: must be NAME or NAMESPACE/NAME`);
+    throw Failure.usage(`--service-account ${text}: must be NAME or NAMESPACE/NAME`);
   }
   const lifetimeMs = parseDuration(lifetime ?? defaultLifetime) ?? 0;
   if (lifetimeMs < leastLifetimeMs || lifetimeMs > mostLifetimeMs) {
-    throw new Failure(exitCodes.usage, `--token-lifetime ${lifetime}: must be a duration from 10m to 8760h`);
+    throw Failure.usage(`--token-lifetime ${lifetime}: must be a duration from 10m to 8760h`);
   }
   return { namespace, name, clusterRole, lifetimeMs };
 }

@@ -65,11 +65,7 @@ async function toPluginCall(call: Call): Promise<PluginCall> {
   const { options, program } = call;
   const [command, ...args] = call.command;
   if (!command) {
-    throw new Failure(
-      exitCodes.usage,
-      'run-plugin needs a command after --',
-      `${program} run-plugin -- ./plugin --flag`,
-    );
+    throw Failure.usage('run-plugin needs a command after --', `${program} run-plugin -- ./plugin --flag`);
   }
   const given = options.text('api-version') ?? 'v1';
   const apiVersion = apiVersions.find((version) => version.endsWith(`/${given}`)) ?? apiVersions[0];
@@ -90,7 +86,7 @@ function toVariable(text: string): EnvVar {
   const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const problem = value === undefined ? 'has no "=": write NAME=VALUE' : envNameProblem(name);
   // The value is not shown: it may be a secret.
-  if (problem) throw new Failure(exitCodes.usage, `${name === '' ? '--env' : `--env ${name}`}: ${problem}`);
+  if (problem) throw Failure.usage(`${name === '' ? '--env' : `--env ${name}`}: ${problem}`);
   return { name, value: value ?? '' };
 }
 
@@ -112,7 +108,7 @@ async function clusterOf({ options, signal }: Call): Promise<ExecCluster | undef
   if (!isGiven) return undefined;
   const parsed = clusterSchema.safeParse(fields);
   const refuse = (_code: string, path: string, message: string): never => {
-    throw new Failure(exitCodes.usage, `--${path.replace(/^cluster\./, '').replace(/-data$/, '')}: ${message}`);
+    throw Failure.usage(`--${path.replace(/^cluster\./, '').replace(/-data$/, '')}: ${message}`);
   };
   if (!parsed.success)
     return refuse('', fieldPath(parsed.error.issues[0]?.path ?? []), parsed.error.issues[0]?.message ?? '');
@@ -129,14 +125,10 @@ async function readConfig(given: string, signal: AbortSignal): Promise<Json> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Failure(
-      exitCodes.usage,
-      '--config is not JSON',
-      `--config '{"clusterName":"spoke-1"}', or --config @file`,
-    );
+    throw Failure.usage('--config is not JSON', `--config '{"clusterName":"spoke-1"}', or --config @file`);
   }
   return copyJson(value, '--config', (path, reason) => {
-    throw new Failure(exitCodes.usage, `${path} ${reason}`);
+    throw Failure.usage(`${path} ${reason}`);
   });
 }
 

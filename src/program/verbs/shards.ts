@@ -19,8 +19,7 @@ export async function run(call: Call): Promise<ExitCode> {
   if (fleets.size === 0 || (asked !== undefined && !fleets.has(asked))) {
     const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
     const names = [...fleets.keys()].join(', ');
-    throw new Failure(
-      exitCodes.notFound,
+    throw Failure.notFound(
       asked === undefined ? `there are no shards in ${where}` : `there is no fleet ${asked} in ${where}`,
       names === ''
         ? 'give the namespace of the Leases with -n; a fleet has some where it has the option sharding'

@@ -112,7 +112,18 @@ export type MergePatch<T> = T extends string
       : T;
 
 /** `namespace/name`, or the name alone if the resource has no namespaces: the key of a cache. */
-export function keyOf({ metadata: { name, namespace } }: KubernetesObject): string {
+export function keyOf({ metadata }: KubernetesObject): string {
+  return keyOfName(metadata);
+}
+
+/** The same for an object that may not exist. */
+export function keyOfName({
+  name,
+  namespace,
+}: {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
