@@ -45,12 +45,8 @@ export class ProfileSource {
     this.#options = options;
     this.#change = new Wait(options.clock);
     this.#server = new ApiServer(options.hub);
-    const selector = labelSelector === undefined ? {} : { labelSelector };
     this.#profiles = (namespaces ?? [undefined]).map((namespace) =>
-      this.#informer<FleetProfile>(
-        { ...clusterProfileKind, ...selector, ...(namespace === undefined ? {} : { namespace }) },
-        profileAdvice,
-      ),
+      this.#informer<FleetProfile>({ ...clusterProfileKind, namespace, labelSelector }, profileAdvice),
     );
     if (!placement) return;
     this.#placement = this.#informer<PlacementDecision>(

@@ -51,10 +51,9 @@ export async function listProfiles(
 ): Promise<readonly FleetProfile[]> {
   checkArgument('listProfiles', 'hub', hub, isRestConfig, restConfigWords);
   const { namespaces, labelSelector, signal } = parseOptionsWith(listSchema, options);
-  const query = { ...(labelSelector === undefined ? {} : { labelSelector }), ...(signal ? { signal } : {}) };
   const lists = (namespaces ?? [undefined]).map(async (namespace) => {
-    const kind = { ...clusterProfileKind, ...(namespace === undefined ? {} : { namespace }) };
-    return (await hub.resource<FleetProfile>(kind).list(query)).items;
+    const profiles = hub.resource<FleetProfile>({ ...clusterProfileKind, namespace });
+    return (await profiles.list({ labelSelector, signal })).items;
   });
   return byName((await Promise.all(lists)).flat());
 }
@@ -220,11 +219,7 @@ export async function forEachCluster<T>(
   checkArgument('forEachCluster', 'run', run, isFunction, 'a function');
   const settings = parseOptionsWith(schema, options);
   const { hub, concurrency, namespaces, labelSelector, signal } = settings;
-  const profiles = await listProfiles(hub, {
-    ...(namespaces ? { namespaces } : {}),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(signal ? { signal } : {}),
-  });
+  const profiles = await listProfiles(hub, { namespaces, labelSelector, signal });
   const results: ClusterResult<T>[] = [];
   const waiting = profiles.entries();
   const worker = async () => {

@@ -1,11 +1,14 @@
 /** Converts resolved accesses into entries of a kubeconfig, whose users exec `clusterprofile credential`, and names their contexts. Pure. */
 import { delimiter } from 'node:path';
 import {
+  at,
   type ConfiguredProvider,
+  listAt,
   type Profile,
   ProfileError,
   profileName,
   type ResolvedAccess,
+  textAt,
   toExecCluster,
   tryToResolve,
 } from '../../diagnose/index.ts';
@@ -76,19 +79,19 @@ export function toEntry(
   return { name, profile, cluster: fields, user };
 }
 
+/** The values of KUBECONFIG of a plugin: one, or none. */
+const kubeconfigsOf = (exec: unknown) =>
+  listAt(exec, 'env').flatMap((one) => (textAt(one, 'name') === 'KUBECONFIG' ? (textAt(one, 'value') ?? '') : []));
+
 /** Where a user of ours reads its ClusterProfile: the files, or the hub by its kubeconfig and context. As options, sorted. */
 export function sourceOf(user: unknown): readonly string[] {
-  const { args, env }: { args?: unknown; env?: unknown } = Object(Object(user).exec);
-  const given: readonly unknown[] = Array.isArray(args) ? args : [];
-  const variables: readonly unknown[] = Array.isArray(env) ? env : [];
-  return [
-    ...given.flatMap((flag, index) =>
-      flag === '--filename' || flag === '--kubeconfig' || flag === '--context'
-        ? `${flag} ${textOf(given[index + 1])}`
-        : [],
-    ),
-    ...variables.flatMap((one) => (Object(one).name === 'KUBECONFIG' ? `KUBECONFIG=${textOf(Object(one).value)}` : [])),
-  ].sort();
+  const exec = at(user, 'exec');
+  const named = listAt(exec, 'args').flatMap((flag, index) =>
+    flag === '--filename' || flag === '--kubeconfig' || flag === '--context'
+      ? `${flag} ${textAt(exec, 'args', index + 1) ?? ''}`
+      : [],
+  );
+  return [...named, ...kubeconfigsOf(exec).map((value) => `KUBECONFIG=${value}`)].sort();
 }
 
 /** The hub that a user of ours names; `undefined` for any other user. Absent files: those of `KUBECONFIG`. */
@@ -96,29 +99,21 @@ export function hubOfUser(
   exec: unknown,
 ): { readonly files?: readonly string[]; readonly context?: string } | undefined {
   if (profileOfUser({ exec }) === undefined) return undefined;
-  const { args, env }: { args?: unknown; env?: unknown } = Object(exec);
-  const given: readonly unknown[] = Array.isArray(args) ? args : [];
-  const after = (flag: string) => textOf(given[given.indexOf(flag) + 1]) || undefined;
-  const [file, context] = ['--kubeconfig', '--context'].map((flag) => (given.includes(flag) ? after(flag) : undefined));
-  const variables: readonly unknown[] = Array.isArray(env) ? env : [];
-  const paths = variables.flatMap((one) =>
-    Object(one).name === 'KUBECONFIG' ? textOf(Object(one).value).split(delimiter) : [],
+  const args = listAt(exec, 'args');
+  const [file, context] = ['--kubeconfig', '--context'].map((flag) =>
+    args.includes(flag) ? textAt(args, args.indexOf(flag) + 1) || undefined : undefined,
   );
+  const paths = kubeconfigsOf(exec).flatMap((value) => value.split(delimiter));
   const files = file === undefined ? paths.filter((path) => path !== '') : [file];
   return { ...(files.length === 0 ? {} : { files }), ...(context === undefined ? {} : { context }) };
 }
 
 /** The `namespace/name` that a user of a kubeconfig, as it stands in the file, is for. `undefined` if this program has not written it. */
 export function profileOfUser(user: unknown): string | undefined {
-  const { args, installHint }: { args?: unknown; installHint?: unknown } = Object(Object(user).exec);
-  if (!Array.isArray(args) || !textOf(installHint).includes('clusterprofile-credentials')) return undefined;
-  const at = args.indexOf('credential');
-  return at < 0 ? undefined : textOf(args[at + 1]) || undefined;
-}
-
-/** A file may have any value there. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+  const args = listAt(user, 'exec', 'args');
+  const isOurs = textAt(user, 'exec', 'installHint')?.includes('clusterprofile-credentials');
+  const verb = args.indexOf('credential');
+  return !isOurs || verb < 0 ? undefined : textAt(args, verb + 1) || undefined;
 }
 
 /**

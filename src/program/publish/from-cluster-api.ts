@@ -1,5 +1,5 @@
 /** `publish --from-cluster-api`: the kubeconfigs that Cluster API keeps in Secrets. Nothing of them is copied. */
-import * as z from 'zod';
+import { textAt } from '../../diagnose/index.ts';
 import { readKubeconfigOfSecret, Unusable } from './from-kubeconfig.ts';
 import type { Refused, SourceCluster, SourceContent } from './source.ts';
 
@@ -14,11 +14,6 @@ const suffix = '-kubeconfig';
 /** A longer name has a hash in its label. */
 const maxLabelLength = 63;
 
-const secretSchema = z.object({
-  metadata: z.object({ name: z.string(), namespace: z.string(), labels: z.record(z.string(), z.string()) }),
-  data: z.record(z.string(), z.string()).nullish(),
-});
-
 export interface ClusterApiOptions {
   readonly nameOf: (values: { readonly cluster: string; readonly namespace: string }) => string;
   readonly allowInsecureTls: boolean;
@@ -32,19 +27,17 @@ export function readClusterApi(
   const clusters: SourceCluster[] = [];
   const refused: Refused[] = [];
   for (const secret of secrets) {
-    const parsed = secretSchema.safeParse(secret);
-    if (!parsed.success) continue;
-    const { metadata, data } = parsed.data;
-    const { namespace } = metadata;
-    const cluster = metadata.name.slice(0, -suffix.length);
-    const label = metadata.labels['cluster.x-k8s.io/cluster-name'];
+    const [namespace, secretName] = [textAt(secret, 'metadata', 'namespace'), textAt(secret, 'metadata', 'name')];
+    if (namespace === undefined || secretName === undefined) continue;
+    const cluster = secretName.slice(0, -suffix.length);
+    const label = textAt(secret, 'metadata', 'labels', 'cluster.x-k8s.io/cluster-name');
     // Providers of Cluster API keep other kubeconfigs too: NAME-user-kubeconfig.
     const isOwn = label === cluster || cluster.length > maxLabelLength;
-    if (!metadata.name.endsWith(suffix) || !isOwn) continue;
-    const origin = `secret ${namespace}/${metadata.name}`;
+    if (!secretName.endsWith(suffix) || !isOwn) continue;
+    const origin = `secret ${namespace}/${secretName}`;
     const name = nameOf({ cluster, namespace });
     try {
-      const text = data?.[key];
+      const text = textAt(secret, 'data', key);
       if (!text) throw new Unusable(`it has no ${key}: Cluster API has not written the kubeconfig yet`);
       const access = readKubeconfigOfSecret(Buffer.from(text, 'base64').toString('utf8'), { allowInsecureTls });
       clusters.push({
@@ -53,7 +46,7 @@ export function readClusterApi(
         name,
         displayName: cluster,
         cluster: access.access.cluster,
-        user: { kind: 'secret', namespace, secret: metadata.name, key },
+        user: { kind: 'secret', namespace, secret: secretName, key },
         access,
       });
     } catch (error) {

@@ -1,7 +1,6 @@
 /** What publish writes beside the profiles: Secrets on the hub, and service accounts on the clusters. */
 
 import { readFileSync } from 'node:fs';
-import * as z from 'zod';
 import {
   type Api,
   type ApiClient,
@@ -11,6 +10,7 @@ import {
   mergeKubeconfigs,
   readContext,
   statusOf,
+  textAt,
   timeOfClaim,
   withContext,
 } from '../../diagnose/index.ts';
@@ -30,16 +30,6 @@ interface SecretsOptions {
   readonly serviceAccount: ServiceAccount | undefined;
 }
 
-const writtenSchema = z.object({
-  metadata: z.object({ name: z.string(), uid: z.string() }),
-  data: z.record(z.string(), z.string()).nullish(),
-});
-/** What is read of a kubeconfig that was written here. */
-const kubeconfigSchema = z.object({
-  clusters: z.tuple([z.object({ cluster: z.object({ server: z.string() }) })]),
-  users: z.tuple([z.object({ name: z.string(), user: z.object({ token: z.string().optional() }) })]),
-});
-
 /** The Secrets of one cluster manager in one namespace. */
 export class Secrets {
   readonly #api: Api;
@@ -56,10 +46,10 @@ export class Secrets {
     const found = new Secrets(api, options);
     const labelSelector = `${managerLabel}=${options.clusterManager}`;
     for (const item of await hub.list(secrets, options.namespace, { labelSelector })) {
-      const { success, data } = writtenSchema.safeParse(item);
-      if (!success) continue;
-      const kubeconfig = Buffer.from(data.data?.[secretKey] ?? '', 'base64').toString('utf8');
-      found.#written.set(data.metadata.name, { kubeconfig, uid: data.metadata.uid });
+      const [name, uid] = [textAt(item, 'metadata', 'name'), textAt(item, 'metadata', 'uid')];
+      if (name === undefined || uid === undefined) continue;
+      const kubeconfig = Buffer.from(textAt(item, 'data', secretKey) ?? '', 'base64').toString('utf8');
+      found.#written.set(name, { kubeconfig, uid });
     }
     return found;
   }
@@ -130,11 +120,11 @@ function readWritten(text: string) {
   } catch {
     return undefined;
   }
-  const { success, data } = kubeconfigSchema.safeParse(content);
-  if (!success) return undefined;
-  const [{ cluster }] = data.clusters;
-  const [{ name, user }] = data.users;
-  return { userName: name, token: user.token, server: cluster.server };
+  return {
+    userName: textAt(content, 'users', 0, 'name'),
+    token: textAt(content, 'users', 0, 'user', 'token'),
+    server: textAt(content, 'clusters', 0, 'cluster', 'server'),
+  };
 }
 
 /** A kubeconfig of one cluster. The same input gives the same text. */
