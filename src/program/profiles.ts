@@ -1,6 +1,5 @@
 /** The ClusterProfiles of a call: from the hub, or from files. */
-import { parseAllDocuments } from 'yaml';
-import { isObject, nearest, type Profile, profileName } from '../diagnose/index.ts';
+import { isObject, nearest, type Profile, profileName, readManifests } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 import { type AskedName, readName, readSource } from './input.ts';
 import { clusterProfiles, type Selectors } from './resources.ts';
@@ -136,29 +135,14 @@ const unique = (profiles: readonly Profile[]) => [...new Map(profiles.map((one) 
 
 /** The objects of a manifest: several documents, and lists of objects. Throws a `Failure` that names file and line. */
 export function parseManifest(text: string, file: string): readonly object[] {
-  const documents = parseAllDocuments(text, { logLevel: 'silent' });
-  return [...documents].flatMap((document) => {
-    const [error] = document.errors;
-    if (error) {
-      // A parser's message quotes the text, which may be a secret.
-      const line = error.linePos?.[0].line ?? 1;
-      const what = error.code.toLowerCase().replaceAll('_', ' ');
-      throw Failure.configuration(`${file}: line ${line}: is neither JSON nor YAML (${what})`);
-    }
-    const content = contentOf(() => document.toJS(), file);
+  return readManifests(text).flatMap((document) => {
+    const [problem] = document.problems;
+    if (problem) throw Failure.configuration(`${file}: line ${problem.line ?? 1}: ${problem.message}`);
+    const content = 'content' in document ? document.content : undefined;
     if (!isObject(content)) return [];
     const items: unknown = Reflect.get(content, 'items');
     return Array.isArray(items) ? items.filter(isObject) : [content];
   });
-}
-
-function contentOf(read: () => unknown, file: string): unknown {
-  try {
-    return read();
-  } catch {
-    const message = `${file} holds an alias that cannot be resolved, or too many of them`;
-    throw Failure.configuration(message, 'write the values out');
-  }
 }
 
 function parseProfiles(text: string, file: string): readonly Profile[] {

@@ -132,7 +132,7 @@ export class Controller {
     const queue = this.#queue.queueOf(place.name);
     const attachment: Attachment = {
       place,
-      own: this.#settings.mains.map((source) => informerOf(place.informers, source)),
+      mains: this.#settings.mains.map((source) => informerOf(place.informers, source)),
       queue,
       written: new Written((server) => this.#cachesOf(place, server), this.#context.clock),
       queueExisting: new Set(),

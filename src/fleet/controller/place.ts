@@ -113,7 +113,7 @@ export class HubPlace implements Place {
 export interface Attachment {
   readonly place: Place;
   /** The caches of the reconciled objects: one, or one for each namespace. */
-  readonly own: readonly Informer[];
+  readonly mains: readonly Informer[];
   readonly queue: ClusterQueue<ReconcileRequest>;
   readonly written: Written;
   /** Of each source that it follows now: queues what the source has for the keys that `affects` names. */

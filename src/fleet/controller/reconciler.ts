@@ -134,14 +134,14 @@ export class Reconciler {
   async #reconcile(
     reconcileId: string,
     { value: request, triggers }: Job<ReconcileRequest>,
-    { place, own, written }: Attachment,
+    { place, mains, written }: Attachment,
     signal: AbortSignal,
     hub: RestConfig,
   ): Promise<ReconcileResult> {
     const key = keyOfName(request);
     if (written.has(key)) await this.#seen(request, place, written, signal);
     const { name, namespace } = request;
-    const cache = own.length === 1 ? own[0] : own.find(({ options }) => options.namespace === namespace);
+    const cache = mains.length === 1 ? mains[0] : mains.find(({ options }) => options.namespace === namespace);
     const object = cache?.get(name, namespace);
     const wrote = (result: WrittenObject, server?: RestConfig | Cluster) =>
       hub.preview ||

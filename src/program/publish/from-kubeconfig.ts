@@ -1,5 +1,4 @@
 /** `publish --from-kubeconfig`: the contexts of a kubeconfig as clusters. */
-
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import {
@@ -232,14 +231,4 @@ export function readKubeconfigOfSecret(text: string, options: Pick<KubeconfigOpt
   throw new Unusable(
     'its user has neither a token nor a client certificate in it, which kubeconfig-secretreader needs',
   );
-}
-
-/** The text of the kubeconfig. Throws a `Failure`. */
-export function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const why = errnoOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${errnoOf(error)})`;
-    throw Failure.configuration(`kubeconfig ${file} ${why}`, 'correct the path');
-  }
 }

@@ -1,12 +1,13 @@
 /** One round of `publish`: from the source to the hub. */
 
 import type { Api, Condition } from '../../diagnose/index.ts';
-import { Failure } from '../failure.ts';
+import { exitCodes, Failure } from '../failure.ts';
 import type { HubReader } from '../hub.ts';
+import { readInput } from '../input.ts';
 import { secrets as secretsResource } from '../resources.ts';
 import { sideBySide } from '../table.ts';
 import { clusterApiSecrets, readClusterApi } from './from-cluster-api.ts';
-import { readContexts, readText } from './from-kubeconfig.ts';
+import { readContexts } from './from-kubeconfig.ts';
 import { type Need, planProviders, type Served, typeOf } from './plan-providers.ts';
 import { checkHealth, type DesiredProfile, type Health, Hysteresis, Profiles, rejectedReason } from './profiles.ts';
 import { readProviders, withProviders, writeProviders } from './provider-file.ts';
@@ -86,7 +87,7 @@ export class Publisher {
     } = this.#settings;
     const source = kubeconfig === undefined ? 'cluster-api' : 'kubeconfig';
     const profiles = await Profiles.load(this.#hub, this.#api, { clusterManager, source, namespace });
-    const content = await this.#readSource(profiles);
+    const content = await this.#readSource(profiles, signal);
     const secrets = await this.#loadSecrets();
     const refused = [...content.refused];
     const needs = content.clusters.flatMap((cluster) => {
@@ -156,7 +157,7 @@ export class Publisher {
     };
   }
 
-  async #readSource(profiles: Profiles): Promise<SourceContent> {
+  async #readSource(profiles: Profiles, signal: AbortSignal): Promise<SourceContent> {
     const { kubeconfig, patterns, namespace = '', namePattern, allowInsecureTls, serviceAccount } = this.#settings;
     if (kubeconfig === undefined) {
       const nameOf = profileNamer(namePattern ?? '{cluster}', ['cluster', 'namespace']);
@@ -165,7 +166,8 @@ export class Publisher {
     }
     const nameOf = profileNamer(namePattern ?? '{context}', ['context', 'cluster']);
     const isForServiceAccount = serviceAccount !== undefined;
-    return readContexts(kubeconfig, readText(kubeconfig), {
+    const text = await readInput(`kubeconfig ${kubeconfig}`, kubeconfig, exitCodes.configuration, signal);
+    return readContexts(kubeconfig, text.toString('utf8'), {
       patterns,
       namespace,
       nameOf,

@@ -19,87 +19,38 @@ describe('completion', () => {
         { kind: 'ClusterProfile', metadata: { namespace: 'lab', name: '$(touch x)' } },
       ],
     });
-    const cases = [
-      [['ch'], ['check', ':4']],
-      [['nonsense', ''], [':4']],
-      [
-        ['-n', 'fleet', 'ch'],
-        ['check', ':4'],
-      ],
-      [
-        ['-n', 'flee'],
-        ['fleet', ':4'],
-      ],
-      [['--kubec'], ['--kubeconfig', ':4']],
-      [
-        ['--namespace=fleet', 'get', 'spoke-1'],
-        ['spoke-1', ':4'],
-      ],
-      [
-        ['get', '--names'],
-        ['--namespace', ':4'],
-      ],
-      [
-        ['get', '--clusterprofile-provider-f'],
-        ['--clusterprofile-provider-file', ':4'],
-      ],
-      [
-        ['get', '-o', 'w'],
-        ['wide', ':4'],
-      ],
-      [
-        ['get', '--output=w'],
-        ['--output=wide', ':4'],
-      ],
-      [
-        ['get', '--output', '=', 'w'],
-        ['wide', ':4'],
-      ],
-      [
-        ['lint', '--verb'],
-        ['--verbose', ':4'],
-      ],
-      [['get', '-f', ''], [':0']],
-      [
-        ['get', '-w', 'spoke-1'],
-        ['spoke-1', ':4'],
-      ],
-      [
-        ['get', '-A', 'fleet/spoke-2'],
-        ['fleet/spoke-2', ':4'],
-      ],
-      [
-        ['get', 'fleet/spoke-3'],
-        ['fleet/spoke-3', ':4'],
-      ],
-      [
-        ['get', '-n', 'flee'],
-        ['fleet', ':4'],
-      ],
-      [
-        ['get', '--context', ''],
-        ['hub', ':4'],
-      ],
-      [
-        ['get', '-f', file, ''],
-        ['a', ':4'],
-      ],
-      [['get', '--kubeconfig', '/none', ''], [':4']],
-      [
-        ['completion', 'f'],
-        ['fish', ':4'],
-      ],
-      [
-        ['help', 'reso'],
-        ['resolve', ':4'],
-      ],
-    ] as const;
+    // What is typed, and what is suggested.
+    const cases: readonly (readonly [typed: string, value?: string | undefined, directive?: string])[] = [
+      ['ch', 'check'],
+      ['nonsense '],
+      ['-n fleet ch', 'check'],
+      ['-n flee', 'fleet'],
+      ['--kubec', '--kubeconfig'],
+      ['--namespace=fleet get spoke-1', 'spoke-1'],
+      ['get --names', '--namespace'],
+      ['get --clusterprofile-provider-f', '--clusterprofile-provider-file'],
+      ['get -o w', 'wide'],
+      ['get --output=w', '--output=wide'],
+      ['get --output = w', 'wide'],
+      ['lint --verb', '--verbose'],
+      ['get -f ', undefined, ':0'],
+      ['get -w spoke-1', 'spoke-1'],
+      ['get -A fleet/spoke-2', 'fleet/spoke-2'],
+      ['get fleet/spoke-3', 'fleet/spoke-3'],
+      ['get -n flee', 'fleet'],
+      ['get --context ', 'hub'],
+      [`get -f ${file} `, 'a'],
+      ['get --kubeconfig /none '],
+      ['completion f', 'fish'],
+      ['help reso', 'resolve'],
+    ];
     const waiting = cases.values();
     // Two at once: nobody waits long at a prompt, and neither does this program.
     const ask = async () => {
-      for (const [words, expected] of waiting) {
-        const { stdout, stderr, exitCode } = await runProgram(t, ['__complete', ...words], { env });
-        assert.deepEqual([read(stdout), stderr, exitCode], [expected, '', 0], words.join(' '));
+      for (const [typed, value, directive = ':4'] of waiting) {
+        const { stdout, stderr, exitCode } = await runProgram(t, ['__complete', ...typed.split(' ')], { env });
+        const expected = [...(value === undefined ? [] : [value]), directive];
+        assert.deepEqual([read(stdout), stderr, exitCode], [expected, '', 0], typed);
       }
     };
     await Promise.all([ask(), ask()]);
