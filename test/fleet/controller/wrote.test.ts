@@ -110,37 +110,29 @@ describe('a controller that creates a child if its cache has none, with a slow w
     slow.release();
   });
 
-  test('creates one through `cluster.resource`: the next reconcile of the object waits for the cache', async (t) => {
-    const { clock, slow, calls, children, waiting, warnings } = await start(t, async (context, name) => {
+  const waysOfCreating: Readonly<Record<string, Reconcile>> = {
+    'through `cluster.resource`': async ({ cluster, signal }, name) => {
       const metadata = { generateName: `${name}-`, labels: { parent: name } };
-      if (!has(context, name))
-        await context.cluster.resource(secretKind).create({ metadata }, { signal: context.signal });
+      await cluster.resource(secretKind).create({ metadata }, { signal });
+    },
+    'with `wrote`': async (context, _name, create) => context.wrote(await create()),
+  };
+  for (const [way, createBy] of Object.entries(waysOfCreating)) {
+    test(`creates one ${way}: the next reconcile of the object waits for the cache`, async (t) => {
+      const { clock, slow, calls, children, waiting, warnings } = await start(t, async (context, name, create) => {
+        if (!has(context, name)) await createBy(context, name, create);
+      });
+      await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
+      clock.advance(1);
+      await until(t, () => waiting() === count);
+      assert.equal(children(), count);
+      slow.release();
+      await until(t, () => [...calls.values()].every((call) => call >= 2));
+      assert.equal(children(), count);
+      assert.equal(waiting(), 0);
+      assert.deepEqual(warnings, []);
     });
-    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
-    clock.advance(1);
-    await until(t, () => waiting() === count);
-    assert.equal(children(), count);
-    slow.release();
-    await until(t, () => [...calls.values()].every((call) => call >= 2));
-    assert.equal(children(), count);
-    assert.equal(waiting(), 0);
-    assert.deepEqual(warnings, []);
-  });
-
-  test('creates one with `wrote`: the next reconcile of the object waits for the cache', async (t) => {
-    const { clock, slow, calls, children, waiting, warnings } = await start(t, async (context, name, create) => {
-      if (!has(context, name)) context.wrote(await create());
-    });
-    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
-    clock.advance(1);
-    await until(t, () => waiting() === count);
-    assert.equal(children(), count);
-    slow.release();
-    await until(t, () => [...calls.values()].every((call) => call >= 2));
-    assert.equal(children(), count);
-    assert.equal(waiting(), 0);
-    assert.deepEqual(warnings, []);
-  });
+  }
 
   test('creates one also where the reconcile fails after its write', async (t) => {
     const { clock, slow, calls, children, waiting } = await start(t, async (context, name, create) => {
