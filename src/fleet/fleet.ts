@@ -196,7 +196,7 @@ export class Fleet {
   /**
    * Reconciles objects on every cluster, or with `for: { ..., on: 'hub' }` on the hub.
    *
-   * @throws ConfigurationError that names every bad option
+   * @throws ConfigurationError that names every bad option, or `FLEET_CLOSED` after the fleet has been closed
    */
   controller<
     T extends KubernetesObject = never,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import type { Fleet } from '../../src/fleet/index.ts';
+import { configMaps } from '../fixtures/controllers.ts';
 import { isEngaged, startHub, stateOf, thrown } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
@@ -140,6 +141,8 @@ describe('a fleet', () => {
       const waiting = assert.rejects(ended.synced(), { code: 'FLEET_CLOSED' });
       await end(ended);
       await waiting;
+      const late = { name: 'late', for: configMaps, reconcile: () => {} };
+      assert.throws(() => ended.controller(late), { code: 'FLEET_CLOSED', message: /controller late would never run/ });
     }
   });
 

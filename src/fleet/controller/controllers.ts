@@ -1,5 +1,5 @@
 /** The controllers of a fleet, and where they work. */
-import { ConfigurationError } from '../../errors/index.ts';
+import { ConfigurationError, FleetError } from '../../errors/index.ts';
 import type { Cluster } from '../cluster.ts';
 import { Controller, type ControllerContext } from './controller.ts';
 import type { ControllerHandle } from './options.ts';
@@ -24,6 +24,9 @@ export class Controllers {
   /** Adds a controller. It works on the engaged clusters, and on those that are attached from now on. */
   add(options: object): ControllerHandle {
     const settings = readController(options);
+    if (this.#context.hubPlace.signal.aborted) {
+      throw new FleetError('FLEET_CLOSED', `controller ${settings.name} would never run: the fleet has been closed`);
+    }
     if (this.#controllers.some(({ name }) => name === settings.name)) {
       const message = `${settings.name} is the name of another controller of this fleet`;
       throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'name', message }]);
