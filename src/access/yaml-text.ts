@@ -70,7 +70,11 @@ function readDocument(
   try {
     return { content: document.toJS(), problems, placeOf, blockIndentOf };
   } catch {
-    return { problems: [{ path: '', message: 'holds an alias that cannot be resolved, or too many of them' }] };
+    return {
+      problems: [
+        { path: '', message: 'holds an alias that cannot be resolved, or too many of them: write the values out' },
+      ],
+    };
   }
 
   function placeOf(keys: readonly PropertyKey[]): Place {

@@ -13,6 +13,7 @@ import { parseProxy, proxyUrlFor } from '../rest/transport/proxy.ts';
 import { proxyContext } from '../rest/transport/trust.ts';
 import { openTunnel } from '../rest/transport/tunnel.ts';
 import { abortable } from '../util/abortable.ts';
+import { isString } from '../util/guards.ts';
 import { unbracket } from '../util/hosts.ts';
 import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
@@ -137,7 +138,7 @@ export class ClusterProbe {
     const { statusCode, isNotFound, message } = answer;
     const username = usernameOf(answer);
     if (username !== undefined) {
-      const groups = listAt(answer.body, 'status', 'userInfo', 'groups').join(', ');
+      const groups = listAt(answer.body, 'status', 'userInfo', 'groups').filter(isString).join(', ');
       return { message: printable(`${username}${groups && ` (${groups})`}`, maxBytes), value: undefined };
     }
     // SelfSubjectReview came with Kubernetes 1.28.

@@ -31,7 +31,6 @@ export function exportKubeconfig({
 }: RestConfigParts): string {
   const { cluster, exec } = access;
   const { config, ...fields } = toExecCluster(cluster, exec?.config);
-  const { config: _, appendIfNotExists: __, ...shown }: Partial<ResolvedExec> = exec ?? {};
   const extensions =
     exec?.config === undefined
       ? {}
@@ -44,7 +43,7 @@ export function exportKubeconfig({
       {
         name: user,
         user: {
-          ...(exec ? { exec: shown } : {}),
+          ...(exec ? { exec: execFields(exec) } : {}),
           ...credentialFiles,
           ...impersonationFields(destination.impersonation),
         },
@@ -53,6 +52,18 @@ export function exportKubeconfig({
     contexts: [{ name, context: { cluster: name, user, namespace } }],
     'current-context': name,
   });
+}
+
+function execFields({
+  apiVersion,
+  command,
+  args,
+  env,
+  provideClusterInfo,
+  installHint,
+  interactiveMode,
+}: ResolvedExec) {
+  return { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode };
 }
 
 /** The headers as a kubeconfig has them. */

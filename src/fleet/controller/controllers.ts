@@ -25,7 +25,8 @@ export class Controllers {
   add(options: object): ControllerHandle {
     const settings = readController(options);
     if (this.#context.hubPlace.signal.aborted) {
-      throw new FleetError('FLEET_CLOSED', `controller ${settings.name} would never run: the fleet has been closed`);
+      const message = `controller ${settings.name} would never run: the fleet has been closed; make a new Fleet for it`;
+      throw new FleetError('FLEET_CLOSED', message);
     }
     if (this.#controllers.some(({ name }) => name === settings.name)) {
       const message = `${settings.name} is the name of another controller of this fleet`;

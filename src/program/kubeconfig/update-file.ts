@@ -2,10 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import {
-  chmodSync,
-  chownSync,
   closeSync,
   constants,
+  fchmodSync,
+  fchownSync,
   fsyncSync,
   lstatSync,
   openSync,
@@ -94,8 +94,14 @@ function replace(file: string, update: (text: string | undefined) => string, ear
   const folder = dirname(file);
   const temporary = join(folder, `.${basename(file)}.${randomBytes(6).toString('hex')}`);
   try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
-    if (stats) keepOwnerAndMode(temporary, stats);
+    const descriptor = openSync(temporary, 'wx', 0o600);
+    try {
+      writeFileSync(descriptor, text);
+      if (stats) keepOwnerAndMode(descriptor, stats);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
     renameSync(temporary, file);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -110,10 +116,10 @@ function textOf(bytes: Buffer, file: string): string {
   throw new FileProblem(`${file} is not UTF-8: convert it to UTF-8`);
 }
 
-/** Root may change files of others. */
-function keepOwnerAndMode(file: string, { uid, gid, mode }: Stats): void {
-  if (process.getuid?.() === 0) chownSync(file, uid, gid);
-  chmodSync(file, mode & 0o777);
+/** Root may change files of others. Not by the path: in a folder of another user it may lead to another file by now. */
+function keepOwnerAndMode(descriptor: number, { uid, gid, mode }: Stats): void {
+  if (process.getuid?.() === 0) fchownSync(descriptor, uid, gid);
+  fchmodSync(descriptor, mode & 0o777);
 }
 
 /** The rename itself has to be on the disk. */

@@ -112,7 +112,7 @@ export class Secrets {
   }
 }
 
-/** `undefined` if it was not written here. */
+/** What is there of what is written here; `undefined` if it is not JSON. */
 function readWritten(text: string) {
   let content: unknown;
   try {
