@@ -40,7 +40,8 @@ export async function sendRequest(
   }
 }
 
-class AnswerReader implements Dispatcher.DispatchHandler {
+/** Reads one response as a whole. Aborting `signal` ends the request with its reason. */
+export class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #answer = Promise.withResolvers<Answer>();
   readonly #signal: AbortSignal | undefined;
   readonly #maxBytes: number;

@@ -3,9 +3,12 @@
  * dry run is refused.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
+import { AnswerReader } from '../answer.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
 import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
 import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
@@ -73,8 +76,8 @@ interface Parts {
 class PreviewedRequest extends Relay {
   readonly #parts: Parts;
   #before: object | 'none' | undefined;
-  /** Ends the read of the object. */
-  #abortRead = (_reason: Error): void => {};
+  /** Of the read of the object. */
+  readonly #reading = new AbortController();
   /** The answer, as far as it is JSON of a success. */
   #chunks: Buffer[] | undefined;
   #size = 0;
@@ -131,12 +134,12 @@ class PreviewedRequest extends Relay {
   }
 
   /** The object as it is now; `none` if it does not exist, `undefined` if that is not known. */
-  #read(): Promise<object | 'none' | undefined> {
-    const { request, next, path } = this.#parts;
+  async #read(): Promise<object | 'none' | undefined> {
+    const { request, next, path, owner } = this.#parts;
     const { options } = request;
-    if (path.name === undefined) return Promise.resolve(options.method === 'POST' ? 'none' : undefined);
+    if (path.name === undefined) return options.method === 'POST' ? 'none' : undefined;
     const isComparable = [undefined, 'status', 'scale'].includes(path.subresource);
-    if (options.method === 'DELETE' || !isComparable) return Promise.resolve(undefined);
+    if (options.method === 'DELETE' || !isComparable) return undefined;
     const { 'content-type': _type, 'content-length': _length, ...headers } = readHeaders(options.headers);
     const { query: _query, ...given } = options;
     const read: Dispatcher.DispatchOptions = {
@@ -146,26 +149,15 @@ class PreviewedRequest extends Relay {
       path: withoutQuery(options.path).replace(path.subresource === 'status' ? /\/status\/?$/ : /$^/, ''),
       headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
     };
-    return new Promise((resolve) => {
-      const chunks: Buffer[] = [];
-      let statusCode = 0;
-      const handler: Dispatcher.DispatchHandler = {
-        onRequestStart: (controller) => {
-          this.#abortRead = (reason) => controller.abort(reason);
-        },
-        onResponseStart: (_controller, status) => {
-          statusCode = status;
-        },
-        onResponseData: (_controller, chunk) => void chunks.push(Buffer.from(chunk)),
-        onResponseEnd: () => {
-          const object = statusCode === 200 ? objectIn(chunks) : undefined;
-          resolve(statusCode === 404 ? 'none' : object);
-        },
-        onResponseError: () => resolve(undefined),
-      };
-      const body = new ReplayableBody(null, this);
-      next({ ...request, options: read, body, sent: 1, reused: false, waitsSince: undefined }, handler);
-    });
+    const reader = new AnswerReader(this.#reading.signal, mostBytes, owner.cluster);
+    const body = new ReplayableBody(null, this);
+    next({ ...request, options: read, body, sent: 1, reused: false, waitsSince: undefined }, reader);
+    try {
+      const answer = await reader.answer;
+      return answer.statusCode === 404 ? 'none' : answer.statusCode === 200 ? objectIn([answer.body]) : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
@@ -190,7 +182,7 @@ class PreviewedRequest extends Relay {
   }
 
   override abort(reason?: Error): void {
-    this.#abortRead(reason ?? new RequestError('REQUEST_ABORTED', 'the request was aborted'));
+    this.#reading.abort(reason);
     super.abort(reason);
   }
 
@@ -242,10 +234,7 @@ function objectIn(chunks: readonly Buffer[]): object | undefined {
 
 async function textOf(body: Dispatcher.DispatchOptions['body']): Promise<string> {
   if (body === null || body === undefined) return '';
-  if (typeof body === 'string') return body;
-  if (body instanceof Uint8Array) return Buffer.from(body).toString();
-  const chunks: Buffer[] = [];
+  const isWhole = typeof body === 'string' || body instanceof Uint8Array;
   // What ReplayableBody makes of a stream.
-  for await (const chunk of body as AsyncIterable<Uint8Array | string>) chunks.push(Buffer.from(chunk as Uint8Array));
-  return Buffer.concat(chunks).toString();
+  return text(isWhole ? Readable.from([body]) : (body as AsyncIterable<Uint8Array | string>));
 }
