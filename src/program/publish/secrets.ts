@@ -102,13 +102,11 @@ export class Secrets {
     const isSame = known?.userName === userName && known.server === source.cluster.server;
     const state = isSame ? stateOfToken(known.token, serviceAccount, Date.now()) : 'over';
     const create = () => createServiceAccount(source.access, serviceAccount, clusterManager, signal);
-    const token =
-      state === 'fresh' && known?.token
-        ? known.token
-        : state === 'due' && before !== undefined
-          ? await renewToken(before, serviceAccount, signal).catch(create)
-          : await create();
-    return kubeconfigText(source, userName, { token });
+    const text = (token: string) => kubeconfigText(source, userName, { token });
+    if (!known?.token || state === 'over') return text(await create());
+    if (state === 'fresh') return text(known.token);
+    // Of a Secret, which others may have changed, the token alone is used.
+    return text(await renewToken(text(known.token), serviceAccount, signal).catch(create));
   }
 }
 
@@ -164,7 +162,7 @@ export function stateOfToken(
   return now < begin + (end - begin) * renewAfter ? 'fresh' : 'due';
 }
 
-/** A new token, by the token of before, which is in this kubeconfig. */
+/** A new token, by the token of before, which is in this kubeconfig of ours. */
 function renewToken(kubeconfig: string, account: ServiceAccount, signal: AbortSignal): Promise<string> {
   const merged = mergeKubeconfigs([{ text: kubeconfig, path: undefined, directory: undefined }]);
   return withContext(readContext(merged, undefined, readFileSync), (client) => mint(client, account, signal));

@@ -138,6 +138,28 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     assert.deepEqual([one === before.one, two === before.two, three === before.three], [false, true, false]);
   });
 
+  test('--service-account takes the token alone from a Secret that others have changed, and runs nothing that it names', async (t) => {
+    const { run, spokes, secrets, hub, path } = await startPublished(t);
+    const flags = ['--service-account', 'fleet-controller', '--cluster-role', 'edit', '-n', 'fleet'];
+    await run(...flags, '--token-lifetime', '10m');
+    const three = secrets('fleet').find(({ metadata }) => metadata.name === 'three');
+    assert.ok(three);
+    const written = JSON.parse(Buffer.from(String(Object(three.data).kubeconfig), 'base64').toString());
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'touch', args: [path('ran')] };
+    const changed = {
+      ...written,
+      users: [...written.users, { name: 'other', user: { exec: { ...exec, interactiveMode: 'Never' } } }],
+      contexts: [{ name: 'other', context: { cluster: written.clusters[0].name, user: 'other' } }],
+      'current-context': 'other',
+    };
+    hub.set({ ...three, data: { kubeconfig: Buffer.from(JSON.stringify(changed)).toString('base64') } });
+    const minted: (string | undefined)[] = [];
+    spokes[2].onRequest = ({ url, identity }) => void (url.endsWith('/token') && minted.push(identity));
+    await run(...flags, '--context', 'three');
+    assert.deepEqual(minted, ['system:serviceaccount:kube-system:fleet-controller']);
+    assert.ok(!existsSync(path('ran')));
+  });
+
   test('reports what is wrong with one context or cluster, and publishes the others', async (t) => {
     const { run, path, kubeconfig, hub, execUser, profiles } = await startPublished(t);
     hub.add(profileOf('taken', 'google', { server: 'https://other.example.dev' }));
