@@ -9,10 +9,10 @@ import { type KubeconfigEntry, mergeKubeconfigs } from '../access/kubeconfig-fil
 import { partOf } from '../access/kubeconfig-part.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { ConfigurationError } from '../errors/index.ts';
-import { sendRequest } from '../rest/answer.ts';
 import type { ApiServerConfig } from '../rest/api/api-server.ts';
 import { readStatus } from '../rest/api/api-status.ts';
 import { type KubeconfigSource, readDefault, readFiles, readKubeconfig } from '../rest/from-kubeconfig.ts';
+import { sendRequest } from '../rest/request/answer.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { transientStatuses } from '../rest/request/retry.ts';
 import type { Destination } from '../rest/transport/connection.ts';

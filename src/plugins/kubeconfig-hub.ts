@@ -1,6 +1,7 @@
 /** The cluster of KUBECONFIG or ~/.kube/config, by the library's own reader and connections. Loaded if there is no pod; `hub.ts` has its type. */
-import { sendRequest } from '../rest/answer.ts';
+
 import { readDefault } from '../rest/from-kubeconfig.ts';
+import { sendRequest } from '../rest/request/answer.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 
 export function hubOfKubeconfig(answerMs: number, maxAnswerBytes: number) {

@@ -14,7 +14,7 @@ import type {
 } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../errors/index.ts';
-import { type Answer, sendRequest } from './answer.ts';
+import { type Answer, sendRequest } from './request/answer.ts';
 import type { ClusterLog } from './transport/cluster-log.ts';
 
 interface Library {

@@ -6,7 +6,7 @@ import { ApiError } from '../../errors/index.ts';
 import type { Timers } from '../../util/abortable.ts';
 import { isLoopback } from '../../util/hosts.ts';
 import { readBeginning } from '../../util/printable.ts';
-import { contentEncodingOf } from '../answer.ts';
+import { contentEncodingOf } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { refusalError, type Shown } from './api-status.ts';
 import { type StreamedResponse, stream } from './streamed-response.ts';

@@ -6,7 +6,7 @@ import { reconcileScope } from '../../observability/telemetry.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import { abortable } from '../../util/abortable.ts';
 import { isObject } from '../../util/guards.ts';
-import { type Answer, sendRequest } from '../answer.ts';
+import { type Answer, sendRequest } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { readStatus, refusalError } from './api-status.ts';
 import { type Discovery, listPath, type Resource } from './discovery.ts';

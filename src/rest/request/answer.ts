@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip as gunzipWithCallback } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { type ClusterOfError, RequestError } from '../errors/index.ts';
+import { type ClusterOfError, RequestError } from '../../errors/index.ts';
 
 const gunzip = promisify(gunzipWithCallback);
 
