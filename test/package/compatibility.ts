@@ -1,6 +1,7 @@
 // npm run test:release -- compatibility: the packed tarball with the oldest and the newest of what it may run on, and in every kind of
-// project that may import it. Downloads two versions of Node from the package registry.
+// project that may import it; and the unit tests on the newest Node. Downloads two versions of Node from the package registry.
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -112,6 +113,14 @@ try {
       console.log(`${name}: TypeScript with moduleResolution ${resolution}`);
     }
   }
+  // All folders: the files beside them are about the pinned Node.
+  const folders = globSync('test/*/**/*.test.ts', { cwd: root })
+    .filter((file) => !/\.[a-z]+\.test\.ts$/.test(file))
+    .map((file) => file.split('/')[1] ?? '');
+  await execa(join(folder, 'newest/node_modules/.bin/node'), ['test/run.ts', ...new Set(folders)], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

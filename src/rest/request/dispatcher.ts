@@ -226,7 +226,7 @@ function settled(callback: (() => void) | undefined): Promise<void> & undefined 
   return (callback ? undefined : Promise.resolve()) as Promise<void> & undefined; // one of the two, by the overload
 }
 
-/** A handler of undici before version 8, such as that of Node's own fetch: it would wait for ever. */
+/** A handler of undici before version 8, such as that of the fetch of Node 24: it would wait for ever. */
 interface ForeignHandler {
   readonly onError: (error: Error) => void;
 }
@@ -237,7 +237,7 @@ function isForeign(handler: object): handler is ForeignHandler {
 
 function refuseForeign(handler: ForeignHandler): boolean {
   const message =
-    "the dispatcher of this config needs the fetch or request of undici 8: Node's own fetch and older versions of undici " +
+    "the dispatcher of this config needs the fetch or request of undici 8: older versions, and Node's own fetch before Node 26, " +
     'cannot use it. Call config.fetch, or import fetch from the package undici';
   queueMicrotask(() => handler.onError(new RequestError('FOREIGN_HANDLER', message)));
   return true;

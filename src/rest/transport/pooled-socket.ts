@@ -69,8 +69,9 @@ export class PooledSocket implements Carrier {
       connect: (_options, callback) => {
         const taken = given || socket.destroyed;
         given = true;
-        // undici looks at its queue again only when it is called back later.
-        queueMicrotask(() => {
+        // undici looks at its queue again only when it is called back later. And within the end of a handshake Node 26 keeps what is
+        // written until its caller returns, while a fence counts on its going out at once.
+        setImmediate(() => {
           if (taken || socket.destroyed) callback(new UnsentError('the connection was closed'), null);
           else callback(null, socket);
         });

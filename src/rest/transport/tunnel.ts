@@ -39,6 +39,8 @@ export async function openTunnel(
     // Nothing is said before an https proxy has proved who it is: a login least of all.
     const ready = once(socket, proxy.protocol === 'https:' ? 'secureConnect' : 'connect');
     await Promise.race([ready, failed]);
+    // Not an option of connect: Node 22 does not look at it for TLS.
+    socket.setKeepAlive(true, keepAliveInitialDelay);
     const ask = proxy.protocol === 'socks5:' ? askSocks : askHttp;
     return await Promise.race([ask(proxy, socket, hostname, port, timeoutMs), failed]);
   } catch (error) {
@@ -52,10 +54,9 @@ export async function openTunnel(
 
 /** An https proxy has to prove its own name, whichever server it leads to. */
 function connectTo({ protocol, hostname: host, port }: ProxyServer, secureContext: () => SecureContext): Socket {
-  const probed = { host, port, keepAlive: true, keepAliveInitialDelay };
-  if (protocol !== 'https:') return connectTcp(probed);
+  if (protocol !== 'https:') return connectTcp({ host, port });
   const servername = isIP(host) > 0 ? '' : host;
-  return connectTls({ ...probed, servername, secureContext: secureContext(), ALPNProtocols: ['http/1.1'] });
+  return connectTls({ host, port, servername, secureContext: secureContext(), ALPNProtocols: ['http/1.1'] });
 }
 
 function askHttp(proxy: ProxyServer, socket: Socket, hostname: string, port: number): Promise<Socket> {

@@ -40,10 +40,10 @@ export const clients: SetUps = {
   'config.resource: the server has no such kind': async (t) =>
     (await configWith(t)).resource({ apiVersion: 'v1', kind: 'Secrets' }).list(),
   'config.ready(): the plugin is missing': async (t) => (await configWith(t, missing)).ready(),
-  "Node's own fetch on config.dispatcher": async (t) => {
-    const { dispatcher, access } = await configWith(t);
+  'an older undici on config.dispatcher': async (t) => {
+    const { dispatcher } = await configWith(t);
     // The types forbid it, and JavaScript does not.
-    return fetch(`${access.cluster.server}/version`, { dispatcher } as unknown as RequestInit);
+    return new Promise((_, onError) => dispatcher.dispatch({ path: '/version', method: 'GET' }, Object({ onError })));
   },
   'a plugin that was started without KUBERNETES_EXEC_INFO': (t) => {
     setEnvironment(t, { KUBERNETES_EXEC_INFO: undefined });
