@@ -72,7 +72,10 @@ function readDocument(
   } catch {
     return {
       problems: [
-        { path: '', message: 'holds an alias that cannot be resolved, or too many of them: write the values out' },
+        {
+          path: '',
+          message: 'holds an alias or a merge (<<) that cannot be resolved, or too many of them: write the values out',
+        },
       ],
     };
   }

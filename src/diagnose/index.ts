@@ -38,7 +38,7 @@ export {
 } from '../access/resolve.ts';
 export { fieldPath, nearest } from '../access/schema-problems.ts';
 export { createGlob } from '../access/url-pattern.ts';
-export { kubernetesTags, kubernetesYaml, readManifests, readYaml } from '../access/yaml-text.ts';
+export { kubernetesTags, kubernetesYaml, parseYaml, readManifests, readYaml } from '../access/yaml-text.ts';
 export {
   ApiError,
   ConfigurationError,

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { at, nearest } from '../diagnose/index.ts';
+import { at, nearest, parseYaml } from '../diagnose/index.ts';
 import { configFile } from './cache.ts';
 import { Failure } from './failure.ts';
 import type { Verb } from './verb.ts';
@@ -36,7 +36,8 @@ export async function readDefaults(file = configFile()): Promise<Defaults | unde
   };
   // Most verbs need it too, but not all.
   const { parseManifest } = await import('./profiles.ts');
-  const [content = {}] = parseManifest(readFileSync(file, 'utf8'), file);
+  // No manifest, so `no` is a name, as in a provider file.
+  const [content = {}] = parseManifest(readFileSync(file, 'utf8'), file, (text) => [parseYaml(text)]);
   const values = Object.keys(Object(content)).map((name) => {
     const field = fields.find((one) => one === name);
     const value = at(content, name);

@@ -134,10 +134,15 @@ function pick(asked: AskedName, profiles: readonly Profile[], call: Call): reado
 const unique = (profiles: readonly Profile[]) => [...new Map(profiles.map((one) => [profileName(one), one])).values()];
 
 /** The objects of a manifest: several documents, and lists of objects. Throws a `Failure` that names file and line. */
-export function parseManifest(text: string, file: string): readonly object[] {
-  return readManifests(text).flatMap((document) => {
+export function parseManifest(
+  text: string,
+  file: string,
+  read: typeof readManifests = readManifests,
+): readonly object[] {
+  return read(text).flatMap((document) => {
     const [problem] = document.problems;
-    if (problem) throw Failure.configuration(`${file}: line ${problem.line ?? 1}: ${problem.message}`);
+    const line = problem?.line === undefined ? '' : `line ${problem.line}: `;
+    if (problem) throw Failure.configuration(`${file}: ${line}${problem.message}`);
     const content = 'content' in document ? document.content : undefined;
     if (!isObject(content)) return [];
     const items: unknown = Reflect.get(content, 'items');

@@ -91,7 +91,7 @@ class ReadOnlyKubeConfig implements Face {
 }
 
 for (const method of changing) {
-  const value = () => refuse(method);
+  const { [method]: value } = { [method]: () => refuse(method) };
   Object.defineProperty(ReadOnlyKubeConfig.prototype, method, { value, configurable: true, writable: true });
 }
 

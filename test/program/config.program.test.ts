@@ -15,7 +15,7 @@ describe('clusterprofile.yaml', () => {
     const [, providerFile = ''] = flags;
     const file = join(home, '.config/clusterprofile.yaml');
     await mkdir(dirname(file));
-    await writeFile(file, stringify({ kubeconfig: env.KUBECONFIG, context: 'hub', namespace: 'none', providerFile }));
+    await writeFile(file, stringify({ kubeconfig: env.KUBECONFIG, context: 'hub', namespace: 'no', providerFile }));
     const run = (...args: string[]) => runProgram(t, args, { env: { HOME: home } });
     const [empty, given, help, kubeconfig, completed] = await Promise.all([
       run('get', '-v'),
@@ -28,9 +28,9 @@ describe('clusterprofile.yaml', () => {
       empty.stderr,
       /^kubeconfig, context, namespace, providerFile: from \S+\/\.config\/clusterprofile\.yaml\n/,
     );
-    assert.match(empty.stderr, /No resources found in none namespace/);
+    assert.match(empty.stderr, /No resources found in no namespace/);
     assert.match(given.stdout, /^fleet +spoke-1 +ocm +True +google +google$/);
-    assert.ok(help.stdout.includes(`Defaults from ${file}: kubeconfig ${env.KUBECONFIG}, context hub, namespace none`));
+    assert.ok(help.stdout.includes(`Defaults from ${file}: kubeconfig ${env.KUBECONFIG}, context hub, namespace no`));
     assert.match(kubeconfig.stdout, new RegExp(`- --kubeconfig\n +- ${env.KUBECONFIG}\n +- --context\n +- hub\n`));
     assert.ok(kubeconfig.stdout.includes(`--clusterprofile-provider-file=${providerFile}`));
     assert.match(completed.stdout, /^spoke-1\t/);
