@@ -54,18 +54,17 @@ export function stopOnSignals(): Stop {
   return stop;
 }
 
-/** With 129, 130, 131 or 143, as a shell shows it for that signal. */
+/** A shell shows it as 129, 130, 131 or 143. exit() would wait for the threads of Node's pool, and one may wait for a pipe. */
 function exitBySignal(name: SignalName): never {
   const exitCode = 128 + constants.signals[name];
-  if (hasBusyThread()) {
-    process.emit('exit', exitCode);
-    process.removeAllListeners(name);
-    process.kill(process.pid, name);
-  }
+  process.emit('exit', exitCode);
+  process.removeAllListeners(name);
+  process.kill(process.pid, name);
+  // It does not end the first process of a container.
   process.exit(exitCode);
 }
 
-/** exit() waits for the threads of Node's pool, and one may wait for a name server or for a pipe. A signal itself does not wait. */
+/** Of Node's pool, as far as Node tells. */
 function hasBusyThread(): boolean {
   return process.getActiveResourcesInfo().some((resource) => /^(?:FSReq|Get\w+Info)/.test(resource));
 }

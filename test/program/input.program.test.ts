@@ -89,8 +89,8 @@ describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
       // More than a pipe holds: it has begun to read when all is taken.
       await new Promise<void>((resolve) => child.stdin.write('#'.repeat(1_000_000), () => resolve()));
       child.kill('SIGINT');
-      const { exitCode, stderr } = await child;
-      assert.deepEqual([exitCode, stderr], [130, ''], args.join(' '));
+      const { signal, stderr } = await child;
+      assert.deepEqual([signal, stderr], ['SIGINT', ''], args.join(' '));
     }
   });
 });
