@@ -1,5 +1,5 @@
 // npm run test:release -- compatibility: the packed tarball with the oldest and the newest of what it may run on, and in every kind of
-// project that may import it; and the unit tests on the newest Node. Downloads two versions of Node from the package registry.
+// project that may import it; and the tests on the newest Node. Downloads two versions of Node from the package registry.
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -117,10 +117,11 @@ try {
   const folders = globSync('test/*/**/*.test.ts', { cwd: root })
     .filter((file) => !/\.[a-z]+\.test\.ts$/.test(file))
     .map((file) => file.split('/')[1] ?? '');
-  await execa(join(folder, 'newest/node_modules/.bin/node'), ['test/run.ts', ...new Set(folders)], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
+  for (const args of [[...new Set(folders)], ['--kind', 'program']])
+    await execa(join(folder, 'newest/node_modules/.bin/node'), ['test/run.ts', ...args], {
+      cwd: root,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
