@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { FleetMetrics } from '../../src/fleet/index.ts';
-import type { ClusterChanged, Reconciled } from '../../src/fleet/telemetry.ts';
+import { published } from '../fixtures/channel.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -89,16 +88,7 @@ describe('the metrics of a fleet', () => {
 });
 
 test('what happens in a fleet is told on diagnostics_channel', async (t) => {
-  const changes: ClusterChanged[] = [];
-  const reconciles: Reconciled[] = [];
-  const onChange = (message: unknown) => void changes.push(message as ClusterChanged); // what the channel carries
-  const onReconcile = (message: unknown) => void reconciles.push(message as Reconciled); // the same
-  subscribe('clusterprofile-credentials:fleet-cluster', onChange);
-  subscribe('clusterprofile-credentials:fleet-reconcile', onReconcile);
-  t.after(() => {
-    unsubscribe('clusterprofile-credentials:fleet-cluster', onChange);
-    unsubscribe('clusterprofile-credentials:fleet-reconcile', onReconcile);
-  });
+  const [changes, reconciles] = [published(t, 'fleet-cluster'), published(t, 'fleet-reconcile')];
   const { fleet, withdraw } = await startFleetWith(t, false);
   await until(t, () => reconciles.some(({ result }) => result === 'success'));
   withdraw('one');
@@ -116,9 +106,6 @@ test('what happens in a fleet is told on diagnostics_channel', async (t) => {
     'undefined PROFILE_DELETED',
   ]);
   const { controller, cluster, namespace } = reconciles[0] ?? {};
-  assert.deepEqual(
-    { controller, cluster, namespace },
-    { controller: 'maps', cluster: 'fleet/one', namespace: 'default' },
-  );
+  assert.deepEqual([controller, cluster, namespace], ['maps', 'fleet/one', 'default']);
   assert.ok(fleet.list().length === 1);
 });

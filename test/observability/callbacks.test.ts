@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,6 +14,7 @@ import {
   PluginError,
 } from '../../src/index.ts';
 import type { Observer } from '../../src/observability/telemetry.ts';
+import { listenTo } from '../fixtures/channel.ts';
 import { profileFor, startCluster, startFleet, startPlugin } from '../fixtures/fleet.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
@@ -176,16 +176,12 @@ describe('ready() with a signal', () => {
       const caller = new AbortController();
       const reason = new Error('given up');
       const starts = new EventTarget();
-      const begin = () => {
+      listenTo(t, 'plugin-run-start', () => {
         if (moment === 'while it starts') caller.abort(reason);
         starts.dispatchEvent(new Event('start'));
-      };
-      subscribe('clusterprofile-credentials:plugin-run-start', begin);
-      t.after(() => unsubscribe('clusterprofile-credentials:plugin-run-start', begin));
+      });
       const ends = new EventTarget();
-      const end = () => ends.dispatchEvent(new Event('end'));
-      subscribe('clusterprofile-credentials:plugin-run-end', end);
-      t.after(() => unsubscribe('clusterprofile-credentials:plugin-run-end', end));
+      listenTo(t, 'plugin-run-end', () => ends.dispatchEvent(new Event('end')));
       const { config } = await startFleet(t, { answer: { exitCode: 1, delayMs: 100 } });
       const [started, ended] = [once(starts, 'start'), once(ends, 'end')];
       const rejected = assert.rejects(config.ready({ signal: caller.signal }), reason);

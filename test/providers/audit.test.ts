@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type TestContext, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { fetch } from 'undici';
 import { CredentialMetrics, CredentialProviders, type Provider } from '../../src/index.ts';
+import { published } from '../fixtures/channel.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { argsExtension, envsExtension } from '../fixtures/resolving.ts';
 import { openWebSocket } from '../fixtures/tls-server.ts';
@@ -42,10 +42,7 @@ const profileWith = (cluster: object | undefined, namespace = 'fleet', name = 's
 
 /** What is told on the channel, and what the counter says. */
 function startAudit(t: TestContext) {
-  const events: unknown[] = [];
-  const listen = (event: unknown) => events.push(event);
-  subscribe('clusterprofile-credentials:access-refused', listen);
-  t.after(() => unsubscribe('clusterprofile-credentials:access-refused', listen));
+  const events = published(t, 'access-refused');
   const registry = new Registry();
   const count = async () => {
     const { values } = (await registry.getSingleMetric('clusterprofile_access_refused_total')?.get()) ?? { values: [] };

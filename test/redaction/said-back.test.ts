@@ -1,6 +1,5 @@
 // A server, or a proxy in between, that says the token back wherever it can say something.
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { PassThrough } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { createServer } from 'node:tls';
@@ -10,6 +9,7 @@ import { request } from 'undici';
 import { ApiLeases } from '../../src/fleet/lease/leases.ts';
 import { reflect } from '../../src/fleet/reflect/reflect.ts';
 import type { RestConfig } from '../../src/index.ts';
+import { listenTo } from '../fixtures/channel.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
@@ -41,11 +41,7 @@ async function startEcho(t: TestContext, say: Answer) {
   });
   const { port } = await listen(t, server);
   const tell = (...line: unknown[]) => heard.push(line);
-  const events = ['access-refused', 'request-end', 'rejection'].map((name) => `clusterprofile-credentials:${name}`);
-  for (const name of events) subscribe(name, tell);
-  t.after(() => {
-    for (const name of events) unsubscribe(name, tell);
-  });
+  for (const name of ['access-refused', 'request-end', 'rejection']) listenTo(t, name, tell);
   const logger = { warn: tell, info: tell, debug: tell };
   const allowedServers = [`https://127.0.0.1:${port}/apis`];
   const plugin = await startPlugin(t, { token });

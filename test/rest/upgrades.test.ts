@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { connect, upgrade } from 'undici';
+import { published } from '../fixtures/channel.ts';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
@@ -17,20 +17,15 @@ test('a token that is rotated again and again is refreshed for upgrades, too', a
     socket.end(`HTTP/1.1 ${known ? upgraded : '401 Unauthorized\r\ncontent-length: 0'}\r\n\r\n`);
   });
   const { plugin, dispatcher, url } = await startConfigAt(t, server);
-  const ends: unknown[] = [];
-  const observer = (event: unknown) => ends.push(event);
-  subscribe('clusterprofile-credentials:request-end', observer);
-  t.after(() => unsubscribe('clusterprofile-credentials:request-end', observer));
+  const ends = published(t, 'request-end');
   for (token of ['token-1', 'token-2', 'token-3', 'token-4']) {
     await plugin.answer({ token });
     const { socket } = await upgrade(url, { protocol: 'echo', dispatcher });
     socket.destroy();
   }
   assert.equal(await plugin.runs(), 4);
-  assert.deepEqual(
-    ends.map((event) => Reflect.get(Object(event), 'statusCode')),
-    [101, 101, 101, 101],
-  );
+  const statusCodes = ends.map(({ statusCode }) => statusCode);
+  assert.deepEqual(statusCodes, [101, 101, 101, 101]);
 });
 
 describe('a CONNECT that is answered with', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test } from 'node:test';
+import { published } from '../../fixtures/channel.ts';
 import { gate, map, note, startOne } from '../../fixtures/controllers.ts';
 import { isEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
@@ -71,10 +71,8 @@ describe('when a cluster is disengaged', () => {
 
   test('a reconcile that never ends is given up: no timer, no place and no warning are left of it', async (t) => {
     const { withdraw, publish, cluster, run, warnings } = await startOne(t, ['a']);
-    const results: unknown[] = [];
-    const told = (event: unknown) => results.push(Object(event).result);
-    subscribe('clusterprofile-credentials:fleet-reconcile', told);
-    t.after(() => unsubscribe('clusterprofile-credentials:fleet-reconcile', told));
+    const reconciles = published(t, 'fleet-reconcile');
+    const results = () => reconciles.map(({ result }) => result);
     const clock = new ManualClock();
     const fleet = run({ clock });
     const hold = gate();
@@ -93,7 +91,7 @@ describe('when a cluster is disengaged', () => {
     await until(t, () => engaged.signal.aborted);
     clock.advance(10_000);
     await until(t, () => stateOf(fleet, 'one') === 'none');
-    assert.deepEqual(results, ['cancelled']);
+    assert.deepEqual(results(), ['cancelled']);
     publish('one', cluster);
     await until(t, () => seen.length === 2);
     await fleet.close();
@@ -103,7 +101,7 @@ describe('when a cluster is disengaged', () => {
     hold.open();
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
     assert.equal(warnings.length, before);
-    assert.deepEqual(results, ['cancelled', 'success']);
+    assert.deepEqual(results(), ['cancelled', 'success']);
   });
 
   test('and engaged again, everything on it is looked at again', async (t) => {

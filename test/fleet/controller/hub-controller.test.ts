@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test } from 'node:test';
 import { FleetError, type HubControllerOptions, type ReconcileRequest } from '../../../src/fleet/index.ts';
+import { published } from '../../fixtures/channel.ts';
 import { type ConfigMap, configMaps, gate, map, startOne } from '../../fixtures/controllers.ts';
 import { isEngaged } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
@@ -153,13 +153,7 @@ describe('a controller of the hub', () => {
     hub.add(map('fails'));
     const clock = new ManualClock();
     const fleet = run({ clock });
-    const results: unknown[] = [];
-    const told = (event: unknown) => {
-      const { reconcileId: _, triggers: __, ...result } = Object(event);
-      results.push({ ...result, durationMs: 0, waitedMs: 0 });
-    };
-    subscribe('clusterprofile-credentials:fleet-reconcile', told);
-    t.after(() => unsubscribe('clusterprofile-credentials:fleet-reconcile', told));
+    const reconciles = published(t, 'fleet-reconcile');
     const { seen, options } = noting({
       perClusterConcurrency: 2,
       reconcileTimeoutMs: 60_000,
@@ -174,10 +168,9 @@ describe('a controller of the hub', () => {
     clock.advance(await clock.waiting((ms) => ms === 5));
     await until(t, () => seen.length === 2);
     assert.match(warnings.join('\n'), /^reconcile of default\/fails on the hub failed \(error, try 1\): not today$/m);
-    assert.deepEqual(results[0], {
-      ...{ controller: 'hub notes', cluster: undefined, namespace: 'default', name: 'fails', result: 'error' },
-      ...{ durationMs: 0, waitedMs: 0 },
-    });
+    const { reconcileId: _, triggers: __, durationMs: ___, waitedMs: ____, ...told } = reconciles[0] ?? {};
+    const expected = { controller: 'hub notes', cluster: undefined, namespace: 'default', name: 'fails' };
+    assert.deepEqual(told, { ...expected, result: 'error' });
     hub.add(map('hangs'));
     await until(t, () => seen.includes('hangs'));
     clock.advance(60_000);

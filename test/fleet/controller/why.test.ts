@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { ReconcileTrigger } from '../../../src/fleet/index.ts';
+import { published } from '../../fixtures/channel.ts';
 import { configMaps, map } from '../../fixtures/controllers.ts';
 import { startHub } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
 
 const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default' };
-
-/** Collects what is published on a channel while the test runs. */
-function published(t: TestContext, name: string): Record<string, unknown>[] {
-  const events: Record<string, unknown>[] = [];
-  const told = (event: unknown) => void events.push(Object(event));
-  subscribe(`clusterprofile-credentials:${name}`, told);
-  t.after(() => unsubscribe(`clusterprofile-credentials:${name}`, told));
-  return events;
-}
 
 test('a reconcile is told why it runs: which objects have changed, or that it is repeated, or asked for', async (t) => {
   const { hub, publish, spoke, run } = await startHub(t);

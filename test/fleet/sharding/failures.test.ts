@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
+import { published } from '../../fixtures/channel.ts';
 import { stateOf } from '../../fixtures/fleet-hub.ts';
 import { clusterNames, engagedIn, shardOfCluster, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
@@ -180,13 +180,8 @@ describe('replicas that share a fleet, where something fails', () => {
   test('report how long a shard had no owner, where who lost it takes it again', async (t) => {
     const { hub, start } = await startReplicas(t, 1);
     const one = start('one');
-    const changes: { readonly shard: number; readonly change: string; readonly unownedMs?: number }[] = [];
-    const listen = (message: unknown) => {
-      const event = message as (typeof changes)[number]; // what the channel has
-      if (event.shard === 0) changes.push(event);
-    };
-    subscribe('clusterprofile-credentials:fleet-shard', listen);
-    t.after(() => unsubscribe('clusterprofile-credentials:fleet-shard', listen));
+    const events = published(t, 'fleet-shard');
+    const changes = () => events.filter(({ shard }) => shard === 0);
     one.run();
     await shared(t, 1, one);
     let isAway = true;
@@ -199,15 +194,12 @@ describe('replicas that share a fleet, where something fails', () => {
     // Then its place ends in 5 s, which is the limit of a request too.
     one.clock.advance(15_000);
     await until(t, () => refused > 0);
-    await one.passUntil(() => changes.length >= 2);
+    await one.passUntil(() => changes().length >= 2);
     isAway = false;
-    await one.passUntil(() => changes.length >= 3);
-    assert.deepEqual(
-      changes.slice(0, 3).map(({ change }) => change),
-      ['taken', 'lost', 'taken'],
-    );
-    const { unownedMs } = changes[2] ?? {};
-    assert.ok(unownedMs !== undefined && unownedMs < 60_000, `${unownedMs} ms`);
+    await one.passUntil(() => changes().length >= 3);
+    const [taken, lost, again] = changes();
+    assert.deepEqual([taken?.change, lost?.change, again?.change], ['taken', 'lost', 'taken']);
+    assert.ok(Number(again?.unownedMs) < 60_000, `${again?.unownedMs} ms`);
   });
 
   test('say which permission they lack, whatever they are refused', async (t) => {
