@@ -2,20 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import type { Wire } from '../../src/fleet/index.ts';
-import { startHub } from '../fixtures/fleet-hub.ts';
+import { startEngaged } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 
 test('an informer reads what it was asked for, whatever becomes of the options afterwards', async (t) => {
-  const { publish, spoke, run } = await startHub(t);
-  const server = await spoke();
+  const { cluster: server, engaged: cluster } = await startEngaged(t);
   const add = (namespace: string, name: string) =>
     server.add({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name } });
   add('a', 'in-a');
   add('b', 'in-b');
-  publish('one', server);
-  const fleet = run();
-  await fleet.synced();
-  const cluster = fleet.get('fleet/one');
   const options = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'a', indexers: { x: () => ['x'] } };
   const inA = cluster.informer(options);
   await inA.synced();
@@ -38,12 +33,7 @@ test('an informer reads what it was asked for, whatever becomes of the options a
 });
 
 test('a resource of a cluster writes what an informer reads, and asks for no kinds that a cache knows', async (t) => {
-  const { publish, spoke, run } = await startHub(t);
-  const server = await spoke();
-  publish('one', server);
-  const fleet = run();
-  await fleet.synced();
-  const cluster = fleet.get('fleet/one');
+  const { cluster: server, engaged: cluster, fleet } = await startEngaged(t);
   const kind = { apiVersion: 'v1', kind: 'ConfigMap' };
   const cache = cluster.informer<Wire<V1ConfigMap>>(kind);
   await cache.synced();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type EventRegarding, Events } from '../../src/fleet/events.ts';
 import { FakeCluster, type TestObject } from '../../src/testing/index.ts';
-import { restConfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { restConfigFor, startEngaged } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -12,13 +12,8 @@ const settings: EventRegarding = {
   kind: 'ConfigMap',
   metadata: { name: 'settings', namespace: 'team-1', uid: 'u-1' },
 };
-const failed = {
-  type: 'Warning',
-  reason: 'SyncFailed',
-  action: 'Sync',
-  note: 'no route',
-  controller: 'settings',
-} as const;
+const cause = { type: 'Warning', reason: 'SyncFailed', action: 'Sync' } as const;
+const failed = { ...cause, note: 'no route', controller: 'settings' } as const;
 const minuteMs = 60_000;
 
 /** Events of a cluster, and those that it has got. */
@@ -148,12 +143,7 @@ describe('an event', () => {
 });
 
 test('a cluster of a fleet records events', async (t) => {
-  const { publish, spoke, run } = await startHub(t);
-  const server = await spoke();
-  publish('one', server);
-  const fleet = run();
-  await fleet.synced();
-  const cluster = fleet.get('fleet/one');
+  const { cluster: server, engaged: cluster } = await startEngaged(t);
   server.add({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } });
   const maps = cluster.informer({ apiVersion: 'v1', kind: 'ConfigMap' });
   await maps.synced();

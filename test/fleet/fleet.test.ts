@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import type { Fleet } from '../../src/fleet/index.ts';
+import { ConfigurationError } from '../../src/index.ts';
 import { configMaps } from '../fixtures/controllers.ts';
-import { isEngaged, startHub, stateOf, thrown } from '../fixtures/fleet-hub.ts';
+import { isEngaged, namesOf, startHub, stateOf } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
+import { problemsIn, thrownBy } from '../fixtures/thrown.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a fleet', () => {
@@ -15,10 +17,8 @@ describe('a fleet', () => {
     publish('two', two);
     const fleet = run();
     await fleet.synced();
-    assert.deepEqual(
-      fleet.list().map(({ name, state, reason }) => ({ name, state, reason })),
-      ['one', 'two'].map((name) => ({ name: `fleet/${name}`, state: 'Engaged', reason: 'ENGAGED' })),
-    );
+    assert.deepEqual(namesOf(fleet.list()), ['fleet/one', 'fleet/two']);
+    for (const name of ['one', 'two']) assert.equal(stateOf(fleet, name), 'Engaged ENGAGED');
     const cluster = fleet.get('fleet/one');
     assert.equal(cluster.profile.spec?.displayName, 'one');
     assert.equal(cluster.config.access.cluster.server, one.url);
@@ -31,19 +31,14 @@ describe('a fleet', () => {
     publish('dead', 'https://127.0.0.1:1');
     publish('one', await spoke());
     const fleet = run();
-    assert.match(thrown(() => fleet.get('fleet/one')).message, /is not in the fleet.*: the hub has not been read yet/);
+    const refused = (name: string, code: string, message: RegExp | string) =>
+      assert.throws(() => fleet.get(name), { name: 'FleetError', code, message });
+    refused('fleet/one', 'CLUSTER_NOT_FOUND', /is not in the fleet.*: the hub has not been read yet/);
     await fleet.synced();
     await until(t, () => stateOf(fleet, 'dead').startsWith('Backoff'));
-    const { code, message } = thrown(() => fleet.get('fleet/dead'));
-    assert.equal(code, 'CLUSTER_NOT_READY');
-    assert.match(message, /^fleet\/dead cannot be used: it is Backoff \(REQUEST\/CONNECT_FAILED\): .*ECONNREFUSED/);
-    assert.deepEqual(
-      thrown(() => fleet.get('fleet/onn')),
-      {
-        code: 'CLUSTER_NOT_FOUND',
-        message: 'fleet/onn is not in the fleet',
-      },
-    );
+    const dead = /^fleet\/dead cannot be used: it is Backoff \(REQUEST\/CONNECT_FAILED\): .*ECONNREFUSED/;
+    refused('fleet/dead', 'CLUSTER_NOT_READY', dead);
+    refused('fleet/onn', 'CLUSTER_NOT_FOUND', 'fleet/onn is not in the fleet');
   });
 
   test('follows profiles that come and go', async (t) => {
@@ -56,10 +51,8 @@ describe('a fleet', () => {
     const cluster = fleet.get('fleet/one');
     withdraw('one');
     await until(t, () => cluster.signal.aborted);
-    assert.match(
-      cluster.signal.reason.message,
-      /^fleet\/one is disengaged \(PROFILE_DELETED\): its ClusterProfile was deleted$/,
-    );
+    const why = 'fleet/one is disengaged (PROFILE_DELETED): its ClusterProfile was deleted';
+    assert.equal(cluster.signal.reason.message, why);
     assert.deepEqual(fleet.list(), []);
     publish('one', await spoke());
     await until(t, () => isEngaged(fleet, 'one'));
@@ -97,18 +90,10 @@ describe('a fleet', () => {
       select: ({ metadata: { name } }) => name !== 'left',
     });
     await fleet.synced();
-    assert.deepEqual(
-      fleet.list().map(({ name }) => name),
-      ['a/one', 'b/three'],
-    );
+    assert.deepEqual(namesOf(fleet.list()), ['a/one', 'b/three']);
     assert.deepEqual(lists.sort(), ['a', 'b'], 'a namespace that is named twice is watched once');
-    assert.deepEqual(
-      thrown(() => fleet.get('a/left')),
-      {
-        code: 'CLUSTER_NOT_FOUND',
-        message: 'a/left is not in the fleet: select leaves it out',
-      },
-    );
+    const message = 'a/left is not in the fleet: select leaves it out';
+    assert.throws(() => fleet.get('a/left'), { name: 'FleetError', code: 'CLUSTER_NOT_FOUND', message });
   });
 
   test('ends in order when it is told to, and cannot run twice', async (t) => {
@@ -149,14 +134,10 @@ describe('a fleet', () => {
   test('refuses what can be no namespace', async (t) => {
     const { fleet } = await startHub(t);
     const wrong = { namespaces: ['good', 'Bad', 'a/b'], placement: { namespace: 'x'.repeat(64), key: 'prod' } };
-    assert.throws(
-      () => fleet(wrong),
-      (error: Error) => {
-        for (const path of ['namespaces[1]', 'namespaces[2]', 'placement.namespace'])
-          assert.ok(error.message.includes(`${path}: must be the name of a namespace: lower case`), error.message);
-        return !error.message.includes('namespaces[0]');
-      },
-    );
+    const problems = problemsIn(() => fleet(wrong));
+    assert.equal(problems.length, 3);
+    for (const [index, path] of ['namespaces[1]', 'namespaces[2]', 'placement.namespace'].entries())
+      assert.ok(problems[index]?.startsWith(`${path} must be the name of a namespace: lower case`), problems.join());
   });
 
   test('names every bad option at once', async (t) => {
@@ -170,23 +151,18 @@ describe('a fleet', () => {
       selekt: 1,
       sharding: { namespace: [], name: 'x', wieght: 1, verbose: true },
     } as object;
-    assert.throws(
-      () => fleet(wrong),
-      (error: Error) => {
-        for (const path of [
-          'hub: must be a RestConfig',
-          'providers: must be',
-          'namespaces: is empty',
-          'unhealthyGraceMs: must be',
-          'select: must be a function',
-          'selekt: is not an option (did you mean select?)',
-          'sharding.wieght: is not an option',
-        ]) {
-          assert.ok(error.message.includes(path), `${path} in ${error.message}`);
-        }
-        assert.equal(error.message.split('sharding.namespace').length, 2, 'each problem once');
-        return true;
-      },
-    );
+    const { message } = thrownBy(ConfigurationError, () => fleet(wrong));
+    for (const path of [
+      'hub: must be a RestConfig',
+      'providers: must be',
+      'namespaces: is empty',
+      'unhealthyGraceMs: must be',
+      'select: must be a function',
+      'selekt: is not an option (did you mean select?)',
+      'sharding.wieght: is not an option',
+    ]) {
+      assert.ok(message.includes(path), `${path} in ${message}`);
+    }
+    assert.equal(message.split('sharding.namespace').length, 2, 'each problem once');
   });
 });

@@ -3,15 +3,13 @@ import { describe, type TestContext, test } from 'node:test';
 import { type ForEachClusterOptions, forEachCluster } from '../../src/fleet/index.ts';
 import { Preview } from '../../src/index.ts';
 import { startDeadServer } from '../fixtures/dead-server.ts';
-import { restConfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { namesOf, profileKind, startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 
 async function start(t: TestContext) {
   const parts = await startHub(t);
-  const hub = restConfigFor(parts.hub, 'hub');
-  t.after(() => hub.close());
-  const options = { hub, providers: parts.providers } satisfies ForEachClusterOptions;
+  const options = { hub: parts.hubConfig(), providers: parts.providers } satisfies ForEachClusterOptions;
   return { ...parts, options };
 }
 
@@ -30,10 +28,7 @@ describe('forEachCluster', () => {
       return items.length;
     });
     const [a, b, c, d] = results;
-    assert.deepEqual(
-      results.map(({ name }) => name),
-      ['fleet/a', 'fleet/b', 'fleet/c', 'fleet/d'],
-    );
+    assert.deepEqual(namesOf(results), ['fleet/a', 'fleet/b', 'fleet/c', 'fleet/d']);
     assert.equal(b?.value, 2);
     assert.match(String(a?.error), /401/);
     assert.match(String(c?.error), /NO_MATCHING_PROVIDER/);
@@ -52,10 +47,8 @@ describe('forEachCluster', () => {
     const names = (await create()).map(({ value }) => value?.metadata.name);
     assert.deepEqual(names, ['made', 'made']);
     assert.equal(cluster.get({ ...namespaces, ...made }), undefined);
-    assert.deepEqual(
-      preview.summary().map(({ cluster: name, verb, object }) => `${name} ${verb} ${object}`),
-      ['fleet/a create made', 'fleet/b create made'],
-    );
+    const summary = preview.summary().map(({ cluster: name, verb, object }) => `${name} ${verb} ${object}`);
+    assert.deepEqual(summary, ['fleet/a create made', 'fleet/b create made']);
   });
 
   test('works on a bounded number of clusters at once, and closes the config of each', async (t) => {
@@ -80,8 +73,7 @@ describe('forEachCluster', () => {
   test('gives each cluster its own time, also one whose function ignores its signal', async (t) => {
     const { options, hub, publish, spoke } = await start(t);
     const { profile } = await startDeadServer(t, 'HTTP/1.1');
-    const kind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
-    hub.set({ ...kind, ...profile, metadata: { namespace: 'fleet', name: 'dead' } });
+    hub.set({ ...profileKind, ...profile, metadata: { namespace: 'fleet', name: 'dead' } });
     publish('deaf', await spoke());
     publish('good', await spoke());
     const clock = new ManualClock();
@@ -115,22 +107,16 @@ describe('forEachCluster', () => {
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     });
     assert.deepEqual(begun, ['fleet/one-0']);
-    assert.deepEqual(
-      results.map(({ error }) => error?.message),
-      ['enough', 'enough', 'enough'],
-    );
+    const messages = results.map(({ error }) => error?.message);
+    assert.deepEqual(messages, ['enough', 'enough', 'enough']);
   });
 
   test('rejects if the hub does not list its profiles, and for options that it does not have', async (t) => {
     const { options, hub } = await start(t);
     hub.failNext(403, 1, ({ url }) => url.includes('/clusterprofiles'));
-    await assert.rejects(
-      forEachCluster(options, () => 1),
-      { statusCode: 403 },
-    );
-    await assert.rejects(
-      forEachCluster({ ...options, concurrency: 0 }, () => 1),
-      { code: 'OPTION_INVALID', message: /concurrency: must be a whole number of 1 or more/ },
-    );
+    const one = () => 1;
+    await assert.rejects(forEachCluster(options, one), { statusCode: 403 });
+    const wrong = { code: 'OPTION_INVALID', message: /concurrency: must be a whole number of 1 or more/ };
+    await assert.rejects(forEachCluster({ ...options, concurrency: 0 }, one), wrong);
   });
 });

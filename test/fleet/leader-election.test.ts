@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { FleetMetrics, LeaderElection } from '../../src/fleet/index.ts';
-import { ConfigurationError } from '../../src/index.ts';
 import { isRetry, leaseName, renew, startElection } from '../fixtures/election.ts';
 import { restConfigFor } from '../fixtures/fleet-hub.ts';
+import { problemsIn } from '../fixtures/thrown.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a leader election', () => {
@@ -112,16 +112,9 @@ describe('a leader election', () => {
 
   test('refuses options that cannot work, all of them at once', () => {
     const hub = restConfigFor({ url: 'https://127.0.0.1:1', certificateAuthorityData: '' }, 'hub');
-    const problemsOf = (options: object) => {
-      try {
-        new LeaderElection({ hub, namespace: 'default', name: 'reports', ...options });
-      } catch (error) {
-        assert.ok(error instanceof ConfigurationError);
-        return error.problems.map(({ path, message }) => `${path} ${message}`);
-      }
-      return [];
-    };
-    assert.deepEqual(problemsOf({}), []);
+    const make = (options: object) => new LeaderElection({ hub, namespace: 'default', name: 'reports', ...options });
+    const problemsOf = (options: object) => problemsIn(() => make(options));
+    make({});
     assert.deepEqual(problemsOf({ leaseDurationMs: 10_000 }), [
       'renewDeadlineMs must be less than leaseDurationMs (10000)',
     ]);

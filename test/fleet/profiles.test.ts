@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { getProfile, type KubernetesObject, listProfiles, watchProfiles } from '../../src/fleet/index.ts';
 import type { RestConfig } from '../../src/index.ts';
-import { restConfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -17,9 +17,8 @@ const broken = {
 };
 
 test('getProfile returns the profile of a name, and rejects if there is none or the name has no namespace', async (t) => {
-  const { hub, publish, providers, spoke } = await startHub(t);
-  const config = restConfigFor(hub, 'hub');
-  t.after(() => config.close());
+  const { hubConfig, publish, providers, spoke } = await startHub(t);
+  const config = hubConfig();
   publish('one', await spoke());
   await providers.getConfig(await getProfile(config, 'fleet/one')).ready();
   await assert.rejects(getProfile(config, 'fleet/two'), { statusCode: 404, message: /"two" not found/ });
@@ -31,20 +30,18 @@ test('getProfile returns the profile of a name, and rejects if there is none or 
 
 describe('listProfiles', () => {
   test('lists the profiles of all namespaces, or of some, sorted by name', async (t) => {
-    const { hub, publish } = await startHub(t);
+    const { hubConfig, publish } = await startHub(t);
     for (const name of ['b/two', 'a/one', 'c/three', 'b/one']) publish(name, 'https://x', { labels: { name: 'x' } });
     publish('b/zero', 'https://x');
-    const config = restConfigFor(hub, 'hub');
-    t.after(() => config.close());
+    const config = hubConfig();
     assert.deepEqual(namesOf(await listProfiles(config)), ['a/one', 'b/one', 'b/two', 'b/zero', 'c/three']);
     const options = { namespaces: ['c', 'b', 'c'], labelSelector: 'name=x' };
     assert.deepEqual(namesOf(await listProfiles(config, options)), ['b/one', 'b/two', 'c/three']);
   });
 
   test('reads a long list with one request, so that nothing can expire between two pages', async (t) => {
-    const { hub, publish } = await startHub(t);
-    const config = restConfigFor(hub, 'hub');
-    t.after(() => config.close());
+    const { hub, hubConfig, publish } = await startHub(t);
+    const config = hubConfig();
     for (let i = 0; i < 501; i++) publish(`one-${i}`, 'https://x');
     const urls: string[] = [];
     hub.onRequest = ({ url }) => {
@@ -55,9 +52,8 @@ describe('listProfiles', () => {
   });
 
   test('loses nothing by a broken profile among the others', async (t) => {
-    const { hub, publish, providers, spoke } = await startHub(t);
-    const config = restConfigFor(hub, 'hub');
-    t.after(() => config.close());
+    const { hub, hubConfig, publish, providers, spoke } = await startHub(t);
+    const config = hubConfig();
     publish('one', await spoke());
     hub.set(broken);
     const [first, second] = await listProfiles(config);
@@ -68,24 +64,20 @@ describe('listProfiles', () => {
   });
 
   test('rejects where the hub refuses, and where it has no ClusterProfiles', async (t) => {
-    const { hub } = await startHub(t);
-    const config = restConfigFor(hub, 'hub');
-    t.after(() => config.close());
+    const { hub, hubConfig } = await startHub(t);
+    const config = hubConfig();
     hub.failNext(403, 1, ({ url }) => url.includes('/namespaces/b/clusterprofiles'));
     await assert.rejects(listProfiles(config, { namespaces: ['a', 'b'] }), { code: 'API_STATUS', statusCode: 403 });
     hub.failNext(404, 1, ({ url }) => url.startsWith('/apis/multicluster'));
-    const missing = restConfigFor(hub, 'hub');
-    t.after(() => missing.close());
-    await assert.rejects(listProfiles(missing), { code: 'KIND_NOT_SERVED' });
+    await assert.rejects(listProfiles(hubConfig()), { code: 'KIND_NOT_SERVED' });
     await assert.rejects(listProfiles(config, { signal: AbortSignal.abort(new Error('enough')) }), /enough/);
   });
 });
 
 describe('watchProfiles', () => {
   test('yields the whole list when it has been read, and after each change', async (t) => {
-    const { hub, publish, withdraw, logger } = await startHub(t);
-    const config = restConfigFor(hub, 'hub');
-    t.after(() => config.close());
+    const { hub, hubConfig, publish, withdraw, logger } = await startHub(t);
+    const config = hubConfig();
     publish('two', 'https://x');
     publish('one', 'https://x');
     publish('other/one', 'https://x');
@@ -103,9 +95,8 @@ describe('watchProfiles', () => {
   });
 
   test('yields an empty list for a hub without profiles, and ends when its signal aborts', async (t) => {
-    const { hub, logger } = await startHub(t);
-    const config = restConfigFor(hub, 'hub');
-    t.after(() => config.close());
+    const { hubConfig, logger } = await startHub(t);
+    const config = hubConfig();
     const stop = new AbortController();
     const lists = watchProfiles(config, { signal: stop.signal, logger });
     assert.deepEqual((await lists.next()).value, []);
@@ -116,9 +107,8 @@ describe('watchProfiles', () => {
   });
 
   test('leaves out a namespace that it may not read, and has its profiles when it may', async (t) => {
-    const { hub, publish, warnings, logger } = await startHub(t);
-    const config = restConfigFor(hub, 'hub');
-    t.after(() => config.close());
+    const { hub, hubConfig, publish, warnings, logger } = await startHub(t);
+    const config = hubConfig();
     publish('good/one', 'https://x');
     publish('bad/one', 'https://x');
     let isForbidden = true;
@@ -135,9 +125,8 @@ describe('watchProfiles', () => {
   });
 
   test('waits for a hub that is away, with a warning, and has one list for all that changed meanwhile', async (t) => {
-    const { hub, publish, warnings, logger } = await startHub(t);
-    const config = restConfigFor(hub, 'hub');
-    t.after(() => config.close());
+    const { hub, hubConfig, publish, warnings, logger } = await startHub(t);
+    const config = hubConfig();
     publish('one', 'https://x');
     await hub.close();
     const lists = watchProfiles(config, { logger });

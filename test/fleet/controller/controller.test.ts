@@ -3,9 +3,9 @@ import { describe, test } from 'node:test';
 import type { ControllerOptions } from '../../../src/fleet/index.ts';
 import { gate, map, note, startOne } from '../../fixtures/controllers.ts';
 import { newNamespace } from '../../fixtures/fleet.ts';
-import { isEngaged, startHub } from '../../fixtures/fleet-hub.ts';
+import { isEngaged, namesOf, startHub } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { until } from '../../fixtures/until.ts';
+import { turns, until } from '../../fixtures/until.ts';
 
 describe('a controller', () => {
   test('is asked for what is there, what changes and what goes, on each cluster', async (t) => {
@@ -47,10 +47,7 @@ describe('a controller', () => {
     await until(t, () => seen.length === 3);
     assert.deepEqual(seen, ['a a', 'b b', 'b undefined'].toSpliced(0, 2, ...seen.slice(0, 2).toSorted()));
     assert.deepEqual([...new Set(lists)].toSorted(), ['a', 'b']);
-    assert.deepEqual(
-      fleet.clusters().map(({ name }) => name),
-      ['fleet/one'],
-    );
+    assert.deepEqual(namesOf(fleet.clusters()), ['fleet/one']);
     const both = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'a', namespaces: ['b'] } as const;
     assert.throws(() => fleet.controller({ name: 'x', for: both, owns: [both], reconcile: () => {} }), {
       message: /for\.namespaces: is given beside namespace[\s\S]*owns\[0\]\.namespaces: is given beside namespace/,
@@ -59,7 +56,7 @@ describe('a controller', () => {
 
   test('begins on a cluster when everything that it reads is there', async (t) => {
     const { cluster, run } = await startOne(t, ['a']);
-    const secrets = gate();
+    const secrets = gate(t);
     cluster.failNext('hang', 1, ({ url }) => url.includes('/secrets'));
     const clock = new ManualClock();
     const fleet = run({ clock });
@@ -68,7 +65,7 @@ describe('a controller', () => {
       t,
       () => isEngaged(fleet, 'one') && [...fleet.get('fleet/one').informers].some(({ hasSynced }) => hasSynced),
     );
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     assert.deepEqual(seen, []);
     secrets.open();
     clock.advance(60_000);

@@ -4,7 +4,7 @@ import { published } from '../../fixtures/channel.ts';
 import { gate, map, note, startOne } from '../../fixtures/controllers.ts';
 import { isEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { until } from '../../fixtures/until.ts';
+import { turns, until } from '../../fixtures/until.ts';
 
 describe('when a cluster is disengaged', () => {
   test('its items go, its reconciles get their signal and some time, and the others go on', async (t) => {
@@ -44,7 +44,7 @@ describe('when a cluster is disengaged', () => {
     const { withdraw, publish, cluster, run, warnings } = await startOne(t, ['a']);
     const clock = new ManualClock();
     const fleet = run({ clock });
-    const hold = gate();
+    const hold = gate(t);
     const requests: unknown[] = [];
     const seen = note(fleet, {
       reconcile: async (_request, { cluster: { config } }) => {
@@ -58,7 +58,7 @@ describe('when a cluster is disengaged', () => {
     await until(t, () => engaged.signal.aborted);
     publish('one', cluster);
     await until(t, () => stateOf(fleet, 'one') === 'Pending PROFILE_REPLACED');
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     assert.equal(stateOf(fleet, 'one'), 'Pending PROFILE_REPLACED', 'not engaged again before it has been let go');
     clock.advance(10_000);
     await until(t, () => isEngaged(fleet, 'one'));
@@ -75,8 +75,7 @@ describe('when a cluster is disengaged', () => {
     const results = () => reconciles.map(({ result }) => result);
     const clock = new ManualClock();
     const fleet = run({ clock });
-    const hold = gate();
-    t.after(() => hold.open());
+    const hold = gate(t);
     let calls = 0;
     const seen = note(fleet, {
       concurrency: 1,
@@ -99,7 +98,7 @@ describe('when a cluster is disengaged', () => {
     assert.deepEqual(clock.waits, []);
     clock.advance(1_000_000);
     hold.open();
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     assert.equal(warnings.length, before);
     assert.deepEqual(results(), ['cancelled', 'success']);
   });

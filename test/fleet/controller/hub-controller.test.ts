@@ -5,7 +5,7 @@ import { published } from '../../fixtures/channel.ts';
 import { type ConfigMap, configMaps, gate, map, startOne } from '../../fixtures/controllers.ts';
 import { isEngaged } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { until } from '../../fixtures/until.ts';
+import { turns, until } from '../../fixtures/until.ts';
 
 const onHub = { ...configMaps, on: 'hub' } as const;
 
@@ -185,8 +185,7 @@ describe('a controller of the hub', () => {
     hub.add([map('a'), map('b')]);
     const clock = new ManualClock();
     const fleet = run({ clock });
-    const hold = gate();
-    t.after(() => hold.open());
+    const hold = gate(t);
     const reasons: unknown[] = [];
     const { seen, options } = noting({
       reconcile: async ({ name }, { signal }) => {
@@ -203,7 +202,7 @@ describe('a controller of the hub', () => {
     for (const reason of reasons) assert.ok(reason instanceof FleetError && reason.code === 'FLEET_CLOSED');
     await clock.waiting((ms) => ms === 10_000);
     clock.advance(9_999);
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     assert.equal(ended, false);
     clock.advance(1);
     await closed;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { ConfigurationError } from '../../../src/index.ts';
 import { type ConfigMap, configMaps, map, note, startOne } from '../../fixtures/controllers.ts';
 import { stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { problemsIn } from '../../fixtures/thrown.ts';
 import { until } from '../../fixtures/until.ts';
 
 const templates = { on: 'hub', apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' } as const;
@@ -126,15 +126,7 @@ describe('a controller that watches the hub', () => {
   test('has options that are looked at', async (t) => {
     const { run } = await startOne(t);
     const fleet = run();
-    const problemsOf = (options: object) => {
-      try {
-        note(fleet, options);
-      } catch (error) {
-        assert.ok(error instanceof ConfigurationError);
-        return error.problems.map(({ path, message }) => `${path} ${message}`);
-      }
-      return [];
-    };
+    const problemsOf = (options: object) => problemsIn(() => note(fleet, options));
     const wrong = (on: string) => ({ watches: [{ ...templates, on, map: () => [] }] });
     assert.deepEqual(problemsOf(wrong('hubs')), ['watches[0].on must be hub, clusters or fleet']);
     assert.deepEqual(problemsOf(wrong('clusters')), [

@@ -15,7 +15,7 @@ describe('a controller', () => {
       publish(name, cluster);
     }
     const fleet = run();
-    const hold = gate();
+    const hold = gate(t);
     const active = new Map<Cluster, number>();
     const most = { all: 0, one: 0 };
     let done = 0;
@@ -46,7 +46,7 @@ describe('a controller', () => {
   test('never works on one object twice at once', async (t) => {
     const { cluster, run } = await startOne(t, ['a']);
     const fleet = run();
-    const hold = gate();
+    const hold = gate(t);
     let active = 0;
     const seen = note(fleet, {
       reconcile: async () => {
@@ -92,8 +92,7 @@ describe('a controller', () => {
   test('whose reconcile never ends loses its place, and nobody else works on that item', async (t) => {
     const { cluster, run, warnings } = await startOne(t, ['a', 'b']);
     const clock = new ManualClock();
-    const hold = gate();
-    t.after(() => hold.open());
+    const hold = gate(t);
     const fleet = run({ clock });
     const seen = note(fleet, {
       concurrency: 1,
@@ -120,8 +119,7 @@ describe('a controller', () => {
     const fleet = run({ clock });
     let active = 0;
     let most = 0;
-    const hold = gate();
-    t.after(() => hold.open());
+    const hold = gate(t);
     let mode: 'hangs' | 'fails' | 'counts' = 'hangs';
     const seen = note(fleet, {
       perClusterConcurrency: 3,

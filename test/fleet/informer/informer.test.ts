@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import type { Informer } from '../../../src/fleet/informer/informer.ts';
 import type { InformerEvent } from '../../../src/fleet/informer/options.ts';
 import { refuse } from '../../fixtures/config-map-server.ts';
-import { type ConfigMap, startInformers } from '../../fixtures/informers.ts';
+import type { ConfigMap } from '../../fixtures/controllers.ts';
+import { startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
 
 const map = (name: string, data: Record<string, string> = {}, namespace = 'default') => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ConfigMap, configMaps, map, note, startOne } from '../../fixtures/controllers.ts';
-import { isEngaged } from '../../fixtures/fleet-hub.ts';
+import { startEngaged } from '../../fixtures/fleet-hub.ts';
 import { startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -14,7 +14,7 @@ describe('an informer of metadata only', () => {
     ['pages', true],
   ] as const) {
     test(`asks for metadata, and has nothing else, from ${how} and a watch`, async (t) => {
-      const { cluster, run } = await startOne(t);
+      const { cluster, engaged } = await startEngaged(t);
       cluster.add(full('a', '1'));
       if (isRefused) cluster.failNext(422, 1, ({ url }) => url.includes('sendInitialEvents'));
       const accepted: string[] = [];
@@ -23,9 +23,7 @@ describe('an informer of metadata only', () => {
         const what = /sendInitialEvents|watch|limit/.exec(url)?.[0];
         accepted.push(`${what} ${headers.accept}`);
       };
-      const fleet = run();
-      await until(t, () => isEngaged(fleet, 'one'));
-      const maps = fleet.get('fleet/one').informer<ConfigMap>({ ...configMaps, metadataOnly });
+      const maps = engaged.informer<ConfigMap>({ ...configMaps, metadataOnly });
       await maps.synced();
       const cached = () => {
         const { metadata, ...rest } = maps.get('a', 'default') ?? assert.fail('it is not there');
@@ -43,11 +41,8 @@ describe('an informer of metadata only', () => {
   }
 
   test('is not the one of whole objects', async (t) => {
-    const { cluster, run } = await startOne(t);
+    const { cluster, engaged: one } = await startEngaged(t);
     cluster.add(full('a', '1'));
-    const fleet = run();
-    await until(t, () => isEngaged(fleet, 'one'));
-    const one = fleet.get('fleet/one');
     const [whole, metadata] = [one.informer<ConfigMap>(configMaps), one.informer({ ...configMaps, metadataOnly })];
     assert.equal(one.informer({ ...configMaps, metadataOnly }), metadata);
     assert.equal(one.informer({ ...configMaps, metadataOnly: false }) as unknown, whole);
@@ -79,10 +74,8 @@ describe('an informer of metadata only', () => {
   });
 
   test('is not had by anything but true', async (t) => {
-    const { run } = await startOne(t);
-    const fleet = run();
-    await until(t, () => isEngaged(fleet, 'one'));
-    const ask = () => fleet.get('fleet/one').informer({ ...configMaps, metadataOnly: 'yes' as never });
+    const { engaged } = await startEngaged(t);
+    const ask = () => engaged.informer({ ...configMaps, metadataOnly: 'yes' as never });
     assert.throws(ask, /metadataOnly: must be true or false/);
   });
 });

@@ -27,58 +27,23 @@ function believe(beliefs: Map<string, KubernetesObject>, event: InformerEvent): 
 describe('what a consumer has not seen yet', () => {
   const [one, other] = [object('a', 'u', '1'), object('a', 'u', '2')];
   const again = object('a', 'w', '3');
-  for (const [what, changes, initial] of [
-    ['was there', [[undefined, one, true]], true],
-    [
-      'was there, and has changed',
-      [
-        [undefined, one, true],
-        [one, other, false],
-      ],
-      true,
-    ],
-    [
-      'was there, and was replaced',
-      [
-        [undefined, one, true],
-        [one, again, false],
-      ],
-      false,
-    ],
-    [
-      'was there, has gone, and was made again',
-      [
-        [undefined, one, true],
-        [one, undefined, false],
-        [undefined, again, false],
-      ],
-      false,
-    ],
-    [
-      'was replaced before the first list was complete',
-      [
-        [undefined, one, true],
-        [one, again, true],
-      ],
-      true,
-    ],
-    [
-      'came later',
-      [
-        [undefined, one, false],
-        [one, other, false],
-      ],
-      false,
-    ],
+  for (const [what, initially, later, initial] of [
+    ['was there', [one], [], true],
+    ['was there, and has changed', [one], [other], true],
+    ['was there, and was replaced', [one], [again], false],
+    ['was there, has gone, and was made again', [one], [undefined, again], false],
+    ['was replaced before the first list was complete', [one, again], [], true],
+    ['came later', [], [one, other], false],
   ] as const) {
     test(`is ${initial ? '' : 'not '}initial where it ${what}`, () => {
       const pending = new Pending();
-      for (const [before, after, isInitial] of changes) pending.add({ key: 'a', before, after, initial: isInitial });
-      const events = pending.take();
-      assert.deepEqual(
-        events.map((event) => event.type === 'Apply' && event.initial),
-        [initial],
-      );
+      let before: KubernetesObject | undefined;
+      for (const [index, after] of [...initially, ...later].entries()) {
+        pending.add({ key: 'a', before, after, initial: index < initially.length });
+        before = after;
+      }
+      const [event, ...more] = pending.take();
+      assert.deepEqual([event?.type === 'Apply' && event.initial, more], [initial, []]);
     });
   }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { refuse } from '../../fixtures/config-map-server.ts';
-import { type ConfigMap, startInformers } from '../../fixtures/informers.ts';
+import type { ConfigMap } from '../../fixtures/controllers.ts';
+import { startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
 
 const map = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: 'default' }, data });

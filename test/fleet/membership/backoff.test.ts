@@ -38,7 +38,7 @@ describe('a cluster in Backoff', () => {
     publish('one', before);
     const clock = new ManualClock();
     const fleet = run({ clock });
-    const hold = gate();
+    const hold = gate(t);
     const seen = note(fleet, { reconcile: () => hold.promise });
     await until(t, () => seen.length === 1);
     let fails = true;

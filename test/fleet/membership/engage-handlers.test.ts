@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cluster } from '../../../src/fleet/index.ts';
-import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
+import { isEngaged, namesOf, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { until } from '../../fixtures/until.ts';
+import { turns, until } from '../../fixtures/until.ts';
 
 describe('an onEngage function', () => {
   test('is told of clusters that come, and of those that are there already, until it is disposed of', async (t) => {
@@ -22,14 +22,8 @@ describe('an onEngage function', () => {
     telling[Symbol.dispose]();
     publish('two', await spoke());
     await until(t, () => isEngaged(fleet, 'two'));
-    assert.deepEqual(
-      early.map(({ name }) => name),
-      ['fleet/one'],
-    );
-    assert.deepEqual(
-      late.map(({ name }) => name),
-      ['fleet/one', 'fleet/two'],
-    );
+    assert.deepEqual(namesOf(early), ['fleet/one']);
+    assert.deepEqual(namesOf(late), ['fleet/one', 'fleet/two']);
   });
 
   test('that throws puts the cluster into Backoff and nothing else, whenever it is told', async (t) => {
@@ -46,10 +40,8 @@ describe('an onEngage function', () => {
     assert.equal(stateOf(fleet, 'one'), 'Backoff HANDLERS/HANDLER_FAILED');
     assert.equal(stateOf(fleet, 'two'), 'Engaged ENGAGED');
     assert.ok(told.every(({ name, signal }) => signal.aborted === (name === 'fleet/one')));
-    assert.match(
-      warnings.join('\n'),
-      /^fleet\/one cannot be engaged \(HANDLERS\/HANDLER_FAILED\), next try in [12] s: no room$/m,
-    );
+    const said = /^fleet\/one cannot be engaged \(HANDLERS\/HANDLER_FAILED\), next try in [12] s: no room$/m;
+    assert.match(warnings.join('\n'), said);
     telling[Symbol.dispose]();
     await until(t, () => isEngaged(fleet, 'one'));
     fleet.onEngage(({ name }) => {
@@ -113,7 +105,7 @@ describe('an onEngage function', () => {
     fail.reject(new Error('nobody is interested any more'));
     for (const ms of [0, 60_000]) {
       clock.advance(ms);
-      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      await turns();
     }
     assert.equal(stateOf(fleet, 'one'), 'Engaged ENGAGED');
   });

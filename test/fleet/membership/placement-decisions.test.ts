@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isEngaged, startHub, thrown } from '../../fixtures/fleet-hub.ts';
+import { isEngaged, namesOf, startHub } from '../../fixtures/fleet-hub.ts';
 import { until } from '../../fixtures/until.ts';
 
 describe('placement', () => {
@@ -18,14 +18,9 @@ describe('placement', () => {
     decide('one', ['a']);
     const fleet = run({ placement: { namespace: 'apps', key: 'app' } });
     await fleet.synced();
-    assert.deepEqual(
-      fleet.list().map(({ name }) => name),
-      ['fleet/a'],
-    );
-    assert.match(
-      thrown(() => fleet.get('fleet/b')).message,
-      /^fleet\/b is not in the fleet: no PlacementDecision names it$/,
-    );
+    assert.deepEqual(namesOf(fleet.list()), ['fleet/a']);
+    const message = 'fleet/b is not in the fleet: no PlacementDecision names it';
+    assert.throws(() => fleet.get('fleet/b'), { name: 'FleetError', message });
     const engaged = fleet.get('fleet/a');
     decide('one', ['b', 'c']);
     await until(t, () => isEngaged(fleet, 'b') && isEngaged(fleet, 'c'));

@@ -1,23 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
-import type { FakeCluster } from '../../../src/testing/index.ts';
-import { gate, map, note } from '../../fixtures/controllers.ts';
-import { isEngaged, startHub, stateOf, thrown } from '../../fixtures/fleet-hub.ts';
+import { describe, test } from 'node:test';
+import { gate, note, startOne } from '../../fixtures/controllers.ts';
+import { isEngaged, startEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { until } from '../../fixtures/until.ts';
+import { turns, until } from '../../fixtures/until.ts';
 
-type Parts = Awaited<ReturnType<typeof startHub>> & { readonly cluster: FakeCluster };
-type Step = (parts: Parts) => unknown;
-
-/** A fleet with one cluster, `fleet/one`. */
-async function startEngaged(t: TestContext) {
-  const parts = await startHub(t);
-  const cluster = await parts.spoke();
-  parts.publish('one', cluster);
-  const fleet = parts.run();
-  await fleet.synced();
-  return { ...parts, cluster, fleet, engaged: fleet.get('fleet/one') };
-}
+type Step = (parts: Awaited<ReturnType<typeof startOne>>) => unknown;
 
 describe('a profile that changes', () => {
   test('in what has no meaning for access restarts nothing', async (t) => {
@@ -63,29 +51,26 @@ describe('a profile that changes', () => {
   };
   for (const [way, { leave, back, reason }] of Object.entries(ways)) {
     test(`and ${way} while its reconcile is waited for is in the fleet all the time from then on`, async (t) => {
-      const parts = await startHub(t);
-      const cluster = await parts.spoke();
-      cluster.add(map('a'));
-      parts.publish('one', cluster);
+      const parts = await startOne(t, ['a']);
       const fleet = parts.run({ clock: new ManualClock(), select: ({ metadata }) => metadata.labels?.out !== 'yes' });
-      const hold = gate();
-      t.after(() => hold.open());
+      const hold = gate(t);
       const seen = note(fleet, { reconcile: () => hold.promise });
       await until(t, () => seen.length === 1);
       const before = fleet.get('fleet/one');
       for (let times = 0; times < 2; times++) {
-        leave({ ...parts, cluster });
+        leave(parts);
         await until(t, () => fleet.list().length === 0);
-        assert.match(thrown(() => fleet.get('fleet/one')).message, /^fleet\/one is not in the fleet: (its|select)/);
-        back({ ...parts, cluster });
+        const message = /^fleet\/one is not in the fleet: (its|select)/;
+        assert.throws(() => fleet.get('fleet/one'), { name: 'FleetError', message });
+        back(parts);
         await until(t, () => fleet.list().length === 1);
         assert.equal(stateOf(fleet, 'one'), `Pending ${reason}`);
-        assert.equal(thrown(() => fleet.get('fleet/one')).code, 'CLUSTER_NOT_READY');
+        assert.throws(() => fleet.get('fleet/one'), { name: 'FleetError', code: 'CLUSTER_NOT_READY' });
       }
       assert.ok(before.signal.aborted);
       let synced = false;
       fleet.synced().then(() => (synced = true));
-      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      await turns();
       assert.equal(synced, false, 'it is about to be tried');
       assert.equal(seen.length, 1);
       hold.open();
@@ -93,10 +78,8 @@ describe('a profile that changes', () => {
       assert.ok(isEngaged(fleet, 'one'));
       assert.notEqual(fleet.get('fleet/one'), before);
       await fleet.close();
-      assert.match(
-        thrown(() => fleet.get('fleet/one')).message,
-        /^fleet\/one cannot be used: the fleet has been closed$/,
-      );
+      const closed = 'fleet/one cannot be used: the fleet has been closed';
+      assert.throws(() => fleet.get('fleet/one'), { name: 'FleetError', message: closed });
     });
   }
 

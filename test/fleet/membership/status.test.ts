@@ -7,16 +7,11 @@ import { until } from '../../fixtures/until.ts';
 const odd = `x\nfake line\u001b[2J\u202e${'A'.repeat(200_000)}`;
 
 test('the message of a cluster, in the list and in an event, is one line of 4 KiB at most, whatever its profile, its functions and its server say', async (t) => {
-  const { hub, publish, spoke, run } = await startHub(t);
+  const { hub, publish, profile, spoke, run } = await startHub(t);
   const cluster = await spoke();
   cluster.failNext(403, 1_000_000, ({ url }) => url.includes('/configmaps'));
   publish('sick', cluster);
-  const sick = hub.get({
-    apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-    kind: 'ClusterProfile',
-    metadata: { namespace: 'fleet', name: 'sick' },
-  });
-  assert.ok(sick);
+  const sick = profile('sick');
   const conditions = [{ type: 'ControlPlaneHealthy', status: 'False', reason: odd, message: odd }];
   hub.set({ ...sick, status: { ...Object(sick).status, conditions } } as never);
   for (const name of ['first', 'second', 'failing', 'odd-kinds']) publish(name, cluster);

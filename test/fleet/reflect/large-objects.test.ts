@@ -53,17 +53,14 @@ describe('an object of a watch', () => {
   }
 
   test('is a problem of its cluster if it is too large: the watch is listed again, and the log says why', async (t) => {
-    const { server, watching, take, next, warnings, restarts, clock } = await startReflector(t);
+    const { server, watching, take, next, warnings, reasons, clock } = await startReflector(t);
     assert.deepEqual(await take(2), ['Init', 'InitDone']);
     const again = next();
     await watching();
     server.write(`${event(text(11 * MiB))}\n`);
     clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
     assert.equal(await again, 'Init');
-    assert.deepEqual(
-      restarts.map(({ reason }) => reason),
-      ['malformed'],
-    );
+    assert.deepEqual(reasons(), ['malformed']);
     assert.match(warnings.join(), /one of its objects is larger than 10 MiB, which no API server stores/);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
-import { refuse } from '../../fixtures/config-map-server.ts';
+import { isPage, refuse } from '../../fixtures/config-map-server.ts';
 import { after, startReflector } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -52,7 +52,7 @@ describe('a list in pages', () => {
   });
 
   test('that breaks off, or is none, is asked for again', async (t) => {
-    const { server, take, clock, restarts } = await startReflector(t);
+    const { server, take, clock, restarts, reasons } = await startReflector(t);
     server.streamingList = false;
     const bodies = [
       '{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a"}},{"met',
@@ -61,8 +61,8 @@ describe('a list in pages', () => {
       '{"items":[{"kind":"x"}]}',
       '{"metadata":{"resourceVersion":"1"},"items":"none"}',
     ];
-    server.misbehave = ({ path, query }, response) => {
-      const body = path.endsWith('/configmaps') && !query.has('watch') ? bodies.shift() : undefined;
+    server.misbehave = (request, response) => {
+      const body = isPage(request) ? bodies.shift() : undefined;
       if (body === undefined) return false;
       response.end(body);
       return true;
@@ -71,14 +71,9 @@ describe('a list in pages', () => {
     for (let i = 1; i <= 5; i++)
       clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 30_000 && restarts.length === i));
     assert.deepEqual(await events, ['Init', 'InitDone']);
-    assert.deepEqual(
-      restarts.map(({ reason }) => reason),
-      Array(5).fill('malformed'),
-    );
-    assert.match(
-      restarts[0]?.error.message ?? '',
-      /^GET \/api\/v1\/configmaps: the answer: it is not JSON, or breaks off$/,
-    );
+    assert.deepEqual(reasons(), Array(5).fill('malformed'));
+    const message = 'GET /api/v1/configmaps: the answer: it is not JSON, or breaks off';
+    assert.equal(restarts[0]?.error.message, message);
   });
 
   const page = (next: string, items: readonly object[]) =>
@@ -87,9 +82,9 @@ describe('a list in pages', () => {
   test('may have some pages without objects, and an object twice', async (t) => {
     const { server, next, restarts } = await startReflector(t);
     server.streamingList = false;
-    server.misbehave = ({ path, query }, response) => {
-      if (!path.endsWith('/configmaps') || query.has('watch')) return false;
-      const n = Number(query.get('continue'));
+    server.misbehave = (request, response) => {
+      if (!isPage(request)) return false;
+      const n = Number(request.query.get('continue'));
       response.end(page(n === 300 ? '' : `${n + 1}`, n % 90 === 89 ? [map(`m-${n}`), map('twice')] : []));
       return true;
     };
@@ -102,27 +97,18 @@ describe('a list in pages', () => {
     [false, 'a list'],
   ] as const) {
     test(`with an empty version is malformed: ${what}`, async (t) => {
-      const { server, next, clock, restarts } = await startReflector(t);
+      const { server, next, clock, reasons } = await startReflector(t);
       server.streamingList = streamingList;
-      let broken = true;
-      server.misbehave = ({ path, query }, response) => {
-        if (!broken || !path.endsWith('/configmaps') || query.has('watch') !== streamingList) return false;
-        const metadata = { resourceVersion: '', annotations: { 'k8s.io/initial-events-end': 'true' } };
-        response.end(
-          streamingList
-            ? `${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`
-            : `{"metadata":{"resourceVersion":""},"items":[]}`,
-        );
-        broken = false;
-        return true;
-      };
+      const metadata = { resourceVersion: '', annotations: { 'k8s.io/initial-events-end': 'true' } };
+      const answer = streamingList ? { type: 'BOOKMARK', object: { metadata } } : { metadata, items: [] };
+      server.answerOnce(
+        ({ path, query }) => path.endsWith('/configmaps') && query.has('watch') === streamingList,
+        (response) => response.end(`${JSON.stringify(answer)}\n`),
+      );
       const events = untilDone(next);
       clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 1_600));
       await events;
-      assert.deepEqual(
-        restarts.map(({ reason }) => reason),
-        ['malformed'],
-      );
+      assert.deepEqual(reasons(), ['malformed']);
       const change = next();
       await server.watched();
       server.apply(map('later'));
@@ -143,10 +129,8 @@ describe('a list in pages', () => {
     const events = take(2);
     clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 1_600));
     await events;
-    assert.match(
-      warnings.join('\n'),
-      /status 400: unable to parse requirement: mend the option labelSelector \(a b c =\) or fieldSelector \(x\)$/,
-    );
+    const advice = /requirement: mend the option labelSelector \(a b c =\) or fieldSelector \(x\)$/;
+    assert.match(warnings.join('\n'), advice);
   });
 
   for (const [what, reason, isLater] of [
@@ -157,9 +141,9 @@ describe('a list in pages', () => {
       const { server, next, clock, warnings } = await startReflector(t, { labelSelector: 'a=b' });
       server.streamingList = false;
       let refused = false;
-      server.misbehave = ({ path, query }, response) => {
-        if (refused || !path.endsWith('/configmaps') || query.has('watch')) return false;
-        refused = query.has('continue') || !isLater;
+      server.misbehave = (request, response) => {
+        if (refused || !isPage(request)) return false;
+        refused = request.query.has('continue') || !isLater;
         if (refused) refuse(response, 400, reason, 'no');
         else response.end(page('x', [map('a')]));
         return true;
@@ -174,13 +158,8 @@ describe('a list in pages', () => {
   test('that stops in the middle is given up after a minute', async (t) => {
     const { server, take, clock, restarts } = await startReflector(t);
     server.streamingList = false;
-    let stopped = false;
-    server.misbehave = ({ path, query }, response) => {
-      if (stopped || !path.endsWith('/configmaps') || query.has('watch')) return false;
-      stopped = true;
-      response.write('{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a"}},{"met');
-      return true;
-    };
+    const half = '{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a"}},{"met';
+    server.answerOnce(isPage, (response) => response.write(half));
     const events = take(2);
     await server.seen(({ query }) => query.has('limit'));
     await until(t, () => clock.waits.filter((ms) => ms === 60_000).length === 2);
@@ -190,62 +169,40 @@ describe('a list in pages', () => {
   });
 });
 
-describe('a streaming list', () => {
-  test('that stops before its end gives way to pages', async (t) => {
-    const { server, take, clock } = await startReflector(t);
-    server.apply(map('a'));
-    server.misbehave = ({ query }, response) => {
-      if (!query.has('sendInitialEvents')) return false;
-      response.writeHead(200);
-      response.write(
-        `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'a', resourceVersion: '101' } } })}\n`,
-      );
-      return true;
-    };
-    assert.deepEqual(await take(2), ['Init', 'InitApply a']);
-    const events = take(3);
-    await clock.waiting((ms) => ms === 30_000);
-    clock.advance(30_000);
-    assert.deepEqual(await after(clock, events), ['Init', 'InitApply a', 'InitDone']);
-    assert.equal(server.lists().length, 1);
-  });
-});
-
 for (const [what, end] of [
+  ['stops', undefined],
   ['is ended', (response: ServerResponse) => response.end()],
   ['is broken off', (response: ServerResponse) => response.destroy()],
 ] as const) {
   test(`a streaming list that ${what} before its end gives way to pages`, async (t) => {
-    const { server, take, next, clock } = await startReflector(t);
+    const { server, take, clock } = await startReflector(t);
     server.apply(map('a'));
     // It knows no streaming lists, and takes the request for a watch; a proxy ends that after a while.
     server.misbehave = ({ query }, response) => {
       if (!query.has('sendInitialEvents')) return false;
       response.writeHead(200);
       const object = { metadata: { name: 'a', resourceVersion: '101' } };
-      response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`, () => end(response));
+      response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`, () => end?.(response));
       return true;
     };
-    assert.equal(await next(), 'Init');
-    assert.equal(await next(), 'InitApply a');
-    assert.equal(await after(clock, next()), 'Init');
-    assert.deepEqual(await take(2), ['InitApply a', 'InitDone']);
+    assert.deepEqual(await take(2), ['Init', 'InitApply a']);
+    const events = take(3);
+    if (!end) clock.advance(await clock.waiting((ms) => ms === 30_000));
+    assert.deepEqual(await after(clock, events), ['Init', 'InitApply a', 'InitDone']);
     assert.equal(server.lists().length, 1);
   });
 }
 
-describe('an object', () => {
-  test('has its kind, its times as texts, and no managedFields', async (t) => {
-    const { server, events, next } = await startReflector(t);
-    server.streamingList = false;
-    const creationTimestamp = '2026-01-02T03:04:05Z';
-    server.apply({ metadata: { name: 'a', creationTimestamp, managedFields: [{ manager: 'x' }] }, data: { k: 'v' } });
-    assert.equal(await next(), 'Init');
-    const { value } = await events.next();
-    assert.ok(value && 'object' in value);
-    const { apiVersion, kind, metadata } = value.object;
-    assert.deepEqual({ apiVersion, kind }, { apiVersion: 'v1', kind: 'ConfigMap' });
-    assert.equal(metadata.creationTimestamp, creationTimestamp);
-    assert.ok(!('managedFields' in metadata));
-  });
+test('an object has its kind, its times as texts, and no managedFields', async (t) => {
+  const { server, events, next } = await startReflector(t);
+  server.streamingList = false;
+  const creationTimestamp = '2026-01-02T03:04:05Z';
+  server.apply({ metadata: { name: 'a', creationTimestamp, managedFields: [{ manager: 'x' }] }, data: { k: 'v' } });
+  assert.equal(await next(), 'Init');
+  const { value } = await events.next();
+  assert.ok(value && 'object' in value);
+  const { apiVersion, kind, metadata } = value.object;
+  assert.deepEqual({ apiVersion, kind }, { apiVersion: 'v1', kind: 'ConfigMap' });
+  assert.equal(metadata.creationTimestamp, creationTimestamp);
+  assert.ok(!('managedFields' in metadata));
 });

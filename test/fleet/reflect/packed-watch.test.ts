@@ -19,14 +19,10 @@ const isWatch = (initial: boolean) => (request: { readonly query: URLSearchParam
 async function startPacked(t: TestContext) {
   const reflected = await startReflector(t);
   const begun = Promise.withResolvers<Http2ServerResponse>();
-  let first = true;
-  reflected.server.misbehave = (request, response) => {
-    if (!first || !isWatch(true)(request)) return false;
-    first = false;
+  reflected.server.answerOnce(isWatch(true), (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
     begun.resolve(response);
-    return true;
-  };
+  });
   const next = reflected.next();
   return { ...reflected, begins: next, response: await begun.promise };
 }
@@ -63,37 +59,24 @@ describe('a compressed streaming list', () => {
     assert.deepEqual(await take(3), ['InitApply a', 'InitApply b', 'InitDone']);
   });
 
+  const first = member(line('ADDED', 'a', 101));
+  const broken = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 7, 7]);
+  const huge = Array<Buffer>(20).fill(member('x'.repeat(10 * 1024 * 1024)));
+  const badly = /^watch \/api\/v1\/configmaps: the answer: it cannot be unpacked \(gzip\): /;
+  const notAtAll = /^watch .*: the answer: it cannot be unpacked \(gzip\): incorrect header check$/;
+  const tooLarge = /^watch .*: the answer: one of its objects is larger than 10 MiB/;
+  const early = /^the server ended the streaming list before its end$/;
   for (const [what, body, said, reason] of [
-    [
-      'has a broken member',
-      Buffer.concat([member(line('ADDED', 'a', 101)), Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 7, 7])]),
-      /^watch \/api\/v1\/configmaps: the answer: it cannot be unpacked \(gzip\): /,
-      'malformed',
-    ],
-    [
-      'is not packed as it says',
-      Buffer.from(line('ADDED', 'a', 101)),
-      /^watch .*: the answer: it cannot be unpacked \(gzip\): incorrect header check$/,
-      'malformed',
-    ],
-    [
-      'would fill the memory',
-      Buffer.concat(Array(20).fill(member('x'.repeat(10 * 1024 * 1024)))),
-      /^watch .*: the answer: one of its objects is larger than 10 MiB/,
-      'malformed',
-    ],
-    [
-      'ends within a member',
-      Buffer.concat([member(line('ADDED', 'a', 101)), member(end).subarray(0, 30)]),
-      /^the server ended the streaming list before its end$/,
-      'closed',
-    ],
-    ['is empty', Buffer.of(), /^the server ended the streaming list before its end$/, 'closed'],
+    ['has a broken member', [first, broken], badly, 'malformed'],
+    ['is not packed as it says', [Buffer.from(line('ADDED', 'a', 101))], notAtAll, 'malformed'],
+    ['would fill the memory', huge, tooLarge, 'malformed'],
+    ['ends within a member', [first, member(end).subarray(0, 30)], early, 'closed'],
+    ['is empty', [], early, 'closed'],
   ] as const) {
     test(`that ${what} is said, and another list begins`, async (t) => {
       const { server, response, begins, next, clock, restarts } = await startPacked(t);
       server.apply(map('listed'));
-      response.end(body);
+      response.end(Buffer.concat(body));
       const untilListed = (async () => {
         await begins;
         for (let event = await next(); event !== 'InitApply listed'; event = await next());
@@ -118,15 +101,10 @@ describe('a compressed streaming list', () => {
 
   test('may be plain, whatever was asked for', async (t) => {
     const { server, take } = await startReflector(t, {}, await elsewhere(t));
-    let first = true;
-    server.misbehave = (request, response) => {
-      if (!first || !isWatch(true)(request)) return false;
-      first = false;
-      assert.equal(request.encoding, 'gzip');
-      response.write(`${line('ADDED', 'a', 101)}${end}${line('ADDED', 'b', 104)}`);
-      return true;
-    };
+    const answer = `${line('ADDED', 'a', 101)}${end}${line('ADDED', 'b', 104)}`;
+    server.answerOnce(isWatch(true), (response) => response.write(answer));
     assert.deepEqual(await take(4), ['Init', 'InitApply a', 'InitDone', 'Apply b']);
+    assert.equal((await server.seen(isWatch(true))).encoding, 'gzip');
   });
 });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
 import { refuse } from '../../fixtures/config-map-server.ts';
 import { after, startReflector } from '../../fixtures/reflected.ts';
@@ -60,7 +61,7 @@ describe('a watch', () => {
   });
 
   test('that is ended at once again and again is opened more and more seldom', async (t) => {
-    const { server, watching, take, next, clock, restarts } = await startReflector(t);
+    const { server, watching, take, next, clock, restarts, reasons } = await startReflector(t);
     await take(2);
     const change = next();
     for (let i = 1; i <= 5; i++) {
@@ -68,10 +69,7 @@ describe('a watch', () => {
       server.endWatches();
       clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 30_000 && restarts.length === i));
     }
-    assert.deepEqual(
-      restarts.map(({ reason }) => reason),
-      Array(5).fill('closed'),
-    );
+    assert.deepEqual(reasons(), Array(5).fill('closed'));
     assert.ok((restarts[4]?.afterMs ?? 0) >= 12_800);
     server.apply(map('a'));
     assert.equal(await change, 'Apply a');
@@ -80,14 +78,8 @@ describe('a watch', () => {
   test('that is refused in an answer that never ends is given up after a minute', async (t) => {
     const { server, watching, take, next, clock, restarts } = await startReflector(t);
     await take(2);
-    let refused = false;
-    server.misbehave = (_request, response) => {
-      if (refused) return false;
-      refused = true;
-      response.writeHead(503);
-      response.write('busy');
-      return true;
-    };
+    const busy = (response: ServerResponse) => response.writeHead(503) && response.write('busy');
+    server.answerOnce(() => true, busy);
     const change = next();
     await watching();
     server.endWatches();
@@ -128,9 +120,8 @@ describe('a watch', () => {
       const change = next();
       await watching();
       clock.advance(20_000);
-      server.write(
-        `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code, message: 'it went wrong' } })}\n`,
-      );
+      const object = { kind: 'Status', code, message: 'it went wrong' };
+      server.write(`${JSON.stringify({ type: 'ERROR', object })}\n`);
       assert.equal(await (code === 410 ? change : after(clock, change)), 'Init');
       assert.equal(await next(), 'InitDone');
       assert.equal(restarts.at(-1)?.reason, reason);

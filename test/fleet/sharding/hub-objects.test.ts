@@ -5,7 +5,7 @@ import type { RestConfig } from '../../../src/index.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
 import { configMaps, gate, map } from '../../fixtures/controllers.ts';
 import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
-import { until } from '../../fixtures/until.ts';
+import { turns, until } from '../../fixtures/until.ts';
 
 const names = Array.from({ length: 24 }, (_, index) => `m-${index}`);
 
@@ -31,10 +31,6 @@ async function startNoting(
   };
   return { ...parts, start };
 }
-
-const turns = async () => {
-  for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 /** Who has each of the shards. */
 function holdersOf(hub: FakeCluster): readonly string[] {
@@ -109,8 +105,7 @@ describe('replicas that share the objects of a hub', () => {
   });
 
   test('hand an object over when its reconcile has ended, not before', async (t) => {
-    const hold = gate();
-    t.after(() => hold.open());
+    const hold = gate(t);
     const working = new Set<string>();
     const aborted = new Map<string, unknown>();
     const overlap: string[] = [];
@@ -175,8 +170,7 @@ describe('replicas that share the objects of a hub', () => {
       }
       atOnce -= 1;
     });
-    const hold = gate();
-    t.after(() => hold.open());
+    const hold = gate(t);
     const one = start('one');
     one.run();
     await until(t, () => begun === 1 && one.seen.length === names.length);
@@ -210,8 +204,7 @@ describe('replicas that share the objects of a hub', () => {
     test(`send nothing to the hub after the shard of ${whose} was lost, whatever a reconcile does`, async (t) => {
       const { hub, spoke, start, warnings } = await startReplicas(t, 1);
       const one = start('one');
-      const hold = gate();
-      t.after(() => hold.open());
+      const hold = gate(t);
       const given: RestConfig[] = [];
       const underWay: Promise<unknown>[] = [];
       const reconcile = async (context: HubReconcileContext) => {
@@ -251,8 +244,7 @@ describe('replicas that share the objects of a hub', () => {
   }
 
   test('give up a reconcile that goes on for ten seconds after its object was handed over', async (t) => {
-    const hold = gate();
-    t.after(() => hold.open());
+    const hold = gate(t);
     const aborted: string[] = [];
     const { start, warnings } = await startNoting(t, async (replica, name, signal) => {
       if (replica === 'two') return;

@@ -5,11 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { published } from '../../fixtures/channel.ts';
 import { configMaps, gate, map } from '../../fixtures/controllers.ts';
 import { shared, startReplicas } from '../../fixtures/replicas.ts';
-import { until } from '../../fixtures/until.ts';
-
-const turns = async () => {
-  for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
-};
+import { turns, until } from '../../fixtures/until.ts';
 
 /** One cluster with one object, whose reconcile goes on in spite of its signal until a gate opens. */
 async function startStuck(t: TestContext) {
@@ -18,8 +14,7 @@ async function startStuck(t: TestContext) {
   const one = start('one');
   const { clock, fleet } = one;
   const reconciles = published(t, 'fleet-reconcile');
-  const gates = [gate()];
-  t.after(() => gates.map(({ open }) => open()));
+  const gates = [gate(t)];
   const counts = { begun: 0, atOnce: 0, most: 0 };
   fleet.controller({
     name: 'stuck',
@@ -70,7 +65,7 @@ describe('a reconcile that goes on when its shard is lost', () => {
   test('is given up after a while, as after any other end: the only place of the controller is free', async (t) => {
     const { clock, counts, fleet, gates, one, lose, warnings } = await startStuck(t);
     for (let lost = 1; lost <= 3; lost++) {
-      gates.push(gate());
+      gates.push(gate(t));
       await lose();
       await one.passUntil(() => counts.begun === lost + 1);
     }

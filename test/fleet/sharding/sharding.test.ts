@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { ConfigurationError } from '../../../src/index.ts';
-import { engagedIn, fleetErrorOf, shared, startReplicas } from '../../fixtures/replicas.ts';
+import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
+import { problemsIn } from '../../fixtures/thrown.ts';
 import { until } from '../../fixtures/until.ts';
 
 const clusters = 16;
@@ -19,9 +19,8 @@ describe('replicas that share a fleet', () => {
     const { state, reason, owner, message } = one.fleet.list().find((entry) => entry.name === name) ?? {};
     assert.deepEqual({ state, reason, owner }, { state: 'NotOwned', reason: 'OWNED_BY_OTHER', owner: 'two' });
     assert.match(String(message), /^two owns its shard \d+$/);
-    const error = fleetErrorOf(() => one.fleet.get(name));
-    assert.deepEqual([error.code, error.owner], ['CLUSTER_NOT_OWNED', 'two']);
-    assert.match(error.message, /cannot be used \(owner: two\)/);
+    const refused = { name: 'FleetError', code: 'CLUSTER_NOT_OWNED', owner: 'two' };
+    assert.throws(() => one.fleet.get(name), { ...refused, message: /cannot be used \(owner: two\)/ });
   });
 
   test('have all shards at once in a new fleet, and soon one whose Lease the hub refused to create at first', async (t) => {
@@ -95,17 +94,10 @@ describe('replicas that share a fleet', () => {
 
   test('have options that are looked at when the fleet is made', async (t) => {
     const { start } = await startReplicas(t, 0);
-    const problemsOf = (sharding: object) => {
-      try {
-        start('one', sharding);
-      } catch (error) {
-        assert.ok(error instanceof ConfigurationError);
-        return error.problems.map(({ path, message }) => `${path} ${message}`);
-      }
-      return [];
-    };
-    assert.deepEqual(problemsOf({}), []);
-    assert.deepEqual(problemsOf({ name: 'Shared', weight: -1, leaseDurationMs: 4_500 }), [
+    start('one');
+    const wrong = { name: 'Shared', weight: -1 as 0, leaseDurationMs: 4_500 };
+    const problems = problemsIn(() => start('one', wrong));
+    assert.deepEqual(problems, [
       'sharding.name must be lower case letters, digits and -, 63 at most: it is a part of the names of Leases',
       'sharding.weight must be 0 or 1',
       'sharding.leaseDurationMs must be whole seconds in milliseconds, from 3_000 to 600_000: 30_000 for 30 s',
