@@ -4,14 +4,8 @@ import type { V1Condition } from '@kubernetes/client-node';
 import { type Condition, setCondition } from '../../src/fleet/index.ts';
 
 const long = '2020-01-01T00:00:00Z';
-const ready: Condition = {
-  type: 'Ready',
-  status: 'True',
-  reason: 'Synced',
-  message: 'all of 3',
-  observedGeneration: 2,
-  lastTransitionTime: long,
-};
+const synced: Condition = { type: 'Ready', status: 'True', reason: 'Synced' };
+const ready: Condition = { ...synced, message: 'all of 3', observedGeneration: 2, lastTransitionTime: long };
 const other: Condition = { type: 'Other', status: 'False', reason: 'Off', lastTransitionTime: long };
 const secondsOf = (time: string | undefined) => Math.floor(Date.parse(time ?? '') / 1_000);
 
@@ -19,10 +13,10 @@ describe('setCondition', () => {
   test('adds a condition with the time in whole seconds and an empty message, which CRDs require', () => {
     const before = Math.floor(Date.now() / 1_000);
     for (const none of [undefined, null, []]) {
-      const [added, ...rest] = setCondition<Condition>(none, { type: 'Ready', status: 'True', reason: 'Synced' });
+      const [added, ...rest] = setCondition<Condition>(none, synced);
       assert.deepEqual(rest, []);
       const { lastTransitionTime, ...fields } = added ?? assert.fail();
-      assert.deepEqual(fields, { type: 'Ready', status: 'True', reason: 'Synced', message: '' });
+      assert.deepEqual(fields, { ...synced, message: '' });
       assert.match(lastTransitionTime ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       assert.ok(secondsOf(lastTransitionTime) >= before);
     }
@@ -54,10 +48,8 @@ describe('setCondition', () => {
 
   test('changes the time with the status: to the given one, or to the current one', () => {
     const given = '2026-05-01T00:00:00Z';
-    assert.equal(
-      setCondition([ready], { ...ready, status: 'False', lastTransitionTime: given })[0]?.lastTransitionTime,
-      given,
-    );
+    const [then] = setCondition([ready], { ...ready, status: 'False', lastTransitionTime: given });
+    assert.equal(then?.lastTransitionTime, given);
     const before = Math.floor(Date.now() / 1_000);
     const [now] = setCondition([ready], { type: 'Ready', status: 'Unknown', reason: 'Lost' });
     assert.ok(secondsOf(now?.lastTransitionTime) >= before);

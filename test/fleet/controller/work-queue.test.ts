@@ -20,13 +20,8 @@ describe('turns', () => {
     for (let i = 0; i < 10; i++) other.add(`initial-${i}`, 'initial');
     for (let i = 0; i < 40; i++) add(`change-${i}`);
     const order = drain().map((value) => value.startsWith('a/'));
-    assert.deepEqual(
-      order
-        .slice(0, 20)
-        .map((change, index) => (change ? 0 : index))
-        .filter(Boolean),
-      [9, 19],
-    );
+    const initial = order.slice(0, 20).flatMap((change, index) => (change ? [] : [index]));
+    assert.deepEqual(initial, [9, 19]);
   });
 
   test('are for the first list of every cluster, though each has changes that never end', () => {
@@ -48,10 +43,7 @@ describe('turns', () => {
       clock.advance(0);
       working.push(take());
     }
-    assert.deepEqual(
-      [...done.values()],
-      names.map(() => 20),
-    );
+    assert.deepEqual(new Set(done.values()), new Set([20]));
   });
 
   test('a change makes an item of the first list rank as a change, and it is worked on once', () => {
@@ -67,13 +59,10 @@ describe('turns', () => {
     const { add } = clusterQueue('a');
     for (const key of ['1', '2', '3']) add(key);
     clusterQueue('b').add('1');
-    const jobs = [take(), take(), take()];
-    assert.deepEqual(
-      jobs.map(({ value }) => value),
-      ['a/1', 'b/1', 'a/2'],
-    );
+    const [one, two, three] = [take(), take(), take()];
+    assert.deepEqual([one.value, two.value, three.value], ['a/1', 'b/1', 'a/2']);
     assert.equal(queue.take(), undefined);
-    jobs[0]?.done({});
+    one.done({});
     assert.equal(take().value, 'a/3');
   });
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer, request as send } from 'node:https';
-import type { TestContext } from 'node:test';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { isSelected } from '../../../src/fleet/controller/requests.ts';
 import type { KubernetesObject, ReconcileContext, WrittenObject } from '../../../src/fleet/index.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
 import { configMaps, map } from '../../fixtures/controllers.ts';
-import { restConfigFor, startHub } from '../../fixtures/fleet-hub.ts';
+import { isEngaged, restConfigFor, startHub } from '../../fixtures/fleet-hub.ts';
 import { listen } from '../../fixtures/listen.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
@@ -19,11 +18,9 @@ const secrets = { ...secretKind, indexers: { byParent } } as const;
 
 /** In front of a cluster: what its watches of secrets bring is kept back while `hold` is in force. */
 async function startSlowWatches(t: TestContext, cluster: FakeCluster) {
-  const { certificate: ca } = cluster.certificateAuthority;
-  const { certificate: cert, key } = cluster.certificateAuthority.issue({
-    commonName: 'x',
-    ipAddresses: ['127.0.0.1'],
-  });
+  const { certificateAuthority: authority, certificateAuthorityData } = cluster;
+  const ca = authority.certificate;
+  const { certificate: cert, key } = authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] });
   let held: (() => void)[] | undefined;
   const server = createServer({ cert, key }, (request, response) => {
     const isWatch = /\/secrets\?.*watch=true/.test(request.url ?? '');
@@ -45,7 +42,7 @@ async function startSlowWatches(t: TestContext, cluster: FakeCluster) {
   const { port } = await listen(t, server);
   return {
     url: `https://127.0.0.1:${port}`,
-    certificateAuthorityData: cluster.certificateAuthorityData,
+    certificateAuthorityData,
     hold: () => {
       held = [];
     },
@@ -57,6 +54,29 @@ async function startSlowWatches(t: TestContext, cluster: FakeCluster) {
   };
 }
 
+/** A fleet of one cluster, whose watches of secrets can be held back. */
+async function startSlow(t: TestContext) {
+  const { spoke, publish, run, warnings } = await startHub(t);
+  const cluster = await spoke();
+  const slow = await startSlowWatches(t, cluster);
+  publish('one', slow);
+  const clock = new ManualClock();
+  const fleet = run({ clock });
+  /** There is something to reconcile, and from now on the watches are held back. */
+  const begin = async (...maps: readonly string[]) => {
+    await until(t, () => isEngaged(fleet, 'one'));
+    await fleet.synced();
+    slow.hold();
+    cluster.add(maps.map((name) => map(name)));
+  };
+  /** Reconciles that are wanted again after a millisecond begin. */
+  const repeat = async (count = 1, afterMs = 1) => {
+    await until(t, () => clock.waits.filter((ms) => ms === afterMs).length === count);
+    clock.advance(afterMs);
+  };
+  return { cluster, slow, clock, fleet, warnings, begin, repeat };
+}
+
 type Reconcile = (
   context: ReconcileContext<KubernetesObject>,
   name: string,
@@ -65,12 +85,7 @@ type Reconcile = (
 
 /** A controller that makes a child for each of 40 objects, and is asked for each of them again. Its watch of children is held. */
 async function start(t: TestContext, reconcile: Reconcile) {
-  const { spoke, publish, run, warnings } = await startHub(t);
-  const cluster = await spoke();
-  const slow = await startSlowWatches(t, cluster);
-  publish('one', slow);
-  const clock = new ManualClock();
-  const fleet = run({ clock });
+  const { cluster, slow, clock, fleet, warnings, begin, repeat } = await startSlow(t);
   const calls = new Map<string, number>();
   fleet.controller({
     name: 'children',
@@ -86,14 +101,11 @@ async function start(t: TestContext, reconcile: Reconcile) {
       return call === 1 ? { requeueAfterMs: 1 } : {};
     },
   });
-  await until(t, () => fleet.list().some(({ state }) => state === 'Engaged'));
-  await fleet.synced();
-  slow.hold();
-  cluster.add(Array.from({ length: count }, (_, i) => map(`m-${i}`)));
+  await begin(...Array.from({ length: count }, (_, i) => `m-${i}`));
   const children = () => cluster.list({ apiVersion: 'v1', kind: 'Secret' }).length;
   const waiting = () => clock.waits.filter((ms) => ms === 10_000).length;
   await until(t, () => children() === count && [...calls.values()].every((call) => call === 1) && calls.size === count);
-  return { cluster, slow, clock, fleet, calls, children, waiting, warnings };
+  return { slow, clock, calls, children, waiting, warnings, again: (afterMs?: number) => repeat(count, afterMs) };
 }
 
 const has = ({ cluster }: ReconcileContext<KubernetesObject>, name: string) =>
@@ -101,11 +113,10 @@ const has = ({ cluster }: ReconcileContext<KubernetesObject>, name: string) =>
 
 describe('a controller that creates a child if its cache has none, with a slow watch', () => {
   test('creates two without `wrote`', async (t) => {
-    const { clock, children, slow } = await start(t, async (context, name, create) => {
+    const { children, slow, again } = await start(t, async (context, name, create) => {
       if (!has(context, name)) await create();
     });
-    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
-    clock.advance(1);
+    await again();
     await until(t, () => children() === 2 * count);
     slow.release();
   });
@@ -119,11 +130,10 @@ describe('a controller that creates a child if its cache has none, with a slow w
   };
   for (const [way, createBy] of Object.entries(waysOfCreating)) {
     test(`creates one ${way}: the next reconcile of the object waits for the cache`, async (t) => {
-      const { clock, slow, calls, children, waiting, warnings } = await start(t, async (context, name, create) => {
+      const { slow, calls, children, waiting, warnings, again } = await start(t, async (context, name, create) => {
         if (!has(context, name)) await createBy(context, name, create);
       });
-      await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
-      clock.advance(1);
+      await again();
       await until(t, () => waiting() === count);
       assert.equal(children(), count);
       slow.release();
@@ -135,13 +145,12 @@ describe('a controller that creates a child if its cache has none, with a slow w
   }
 
   test('creates one also where the reconcile fails after its write', async (t) => {
-    const { clock, slow, calls, children, waiting } = await start(t, async (context, name, create) => {
+    const { slow, calls, children, waiting, again } = await start(t, async (context, name, create) => {
       if (has(context, name)) return;
       context.wrote(await create());
       throw new Error('after the write');
     });
-    await until(t, () => clock.waits.filter((ms) => ms === 5).length === count);
-    clock.advance(5);
+    await again(5);
     await until(t, () => waiting() === count);
     slow.release();
     await until(t, () => [...calls.values()].every((call) => call >= 2));
@@ -149,11 +158,10 @@ describe('a controller that creates a child if its cache has none, with a slow w
   });
 
   test('goes on after ten seconds, with one warning', async (t) => {
-    const { clock, slow, children, waiting, warnings } = await start(t, async (context, name, create) => {
+    const { clock, slow, children, waiting, warnings, again } = await start(t, async (context, name, create) => {
       if (!has(context, name)) context.wrote(await create());
     });
-    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
-    clock.advance(1);
+    await again();
     await until(t, () => waiting() === count);
     clock.advance(9_999);
     assert.equal(waiting(), count);
@@ -169,17 +177,14 @@ describe('a controller that creates a child if its cache has none, with a slow w
 
   test('waits for no cache of another kind or namespace, and takes only what a write returns', async (t) => {
     const wrong: unknown[] = [];
-    const { clock, calls, waiting } = await start(t, async (context, name, create) => {
+    const { calls, waiting, again } = await start(t, async (context, name, create) => {
       const { metadata } = await create();
       const version = { resourceVersion: metadata?.resourceVersion ?? '' };
-      context.wrote({ apiVersion: 'v1', kind: 'Service', metadata: { ...version, namespace: 'default' } });
-      context.wrote({ apiVersion: 'other.dev/v1', kind: 'Secret', metadata: { ...version, namespace: 'default' } });
+      const here = { ...version, namespace: 'default' };
+      context.wrote({ apiVersion: 'v1', kind: 'Service', metadata: here });
+      context.wrote({ apiVersion: 'other.dev/v1', kind: 'Secret', metadata: here });
       context.wrote({ apiVersion: 'v1', kind: 'Secret', metadata: { ...version, namespace: 'other' } });
-      context.wrote({
-        apiVersion: 'v1',
-        kind: 'Secret',
-        metadata: { resourceVersion: 'opaque', namespace: 'default' },
-      });
+      context.wrote({ apiVersion: 'v1', kind: 'Secret', metadata: { ...here, resourceVersion: 'opaque' } });
       if (name !== 'm-0') return;
       for (const object of [
         undefined,
@@ -191,8 +196,7 @@ describe('a controller that creates a child if its cache has none, with a slow w
         wrong.push(object);
       }
     });
-    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
-    clock.advance(1);
+    await again();
     await until(t, () => [...calls.values()].every((call) => call === 2) && wrong.length === 8);
     assert.equal(waiting(), 0);
   });
@@ -226,7 +230,7 @@ for (const how of ['by itself', 'also with wrote', 'by another client'])
         return seen.length === 1 ? { requeueAfterMs: 1 } : {};
       },
     });
-    await until(t, () => fleet.list().some(({ state }) => state === 'Engaged'));
+    await until(t, () => isEngaged(fleet, 'one'));
     await fleet.synced();
     hub.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'reports' } });
     slow.hold();
@@ -247,12 +251,7 @@ describe('a reconcile that deletes an object', () => {
     ['waits until the cache shows that it is being deleted, where a finalizer holds it', ['example.dev/hold']],
   ] as const)
     test(what, async (t) => {
-      const { spoke, publish, run } = await startHub(t);
-      const cluster = await spoke();
-      const slow = await startSlowWatches(t, cluster);
-      publish('one', slow);
-      const clock = new ManualClock();
-      const fleet = run({ clock });
+      const { cluster, slow, clock, fleet, begin, repeat } = await startSlow(t);
       cluster.add({ ...secretKind, metadata: { namespace: 'default', name: 'a', finalizers } });
       const seen: string[] = [];
       fleet.controller({
@@ -269,12 +268,8 @@ describe('a reconcile that deletes an object', () => {
           return {};
         },
       });
-      await until(t, () => fleet.list().some(({ state }) => state === 'Engaged'));
-      await fleet.synced();
-      slow.hold();
-      cluster.add(map('m'));
-      await until(t, () => clock.waits.includes(1));
-      clock.advance(1);
+      await begin('m');
+      await repeat();
       await until(t, () => clock.waits.includes(10_000));
       assert.deepEqual(seen, ['there']);
       slow.release();
@@ -283,12 +278,7 @@ describe('a reconcile that deletes an object', () => {
     });
 
   test('waits for an object that it has made before, and for no cache that does not select what it writes', async (t) => {
-    const { spoke, publish, run, warnings } = await startHub(t);
-    const cluster = await spoke();
-    const slow = await startSlowWatches(t, cluster);
-    publish('one', slow);
-    const clock = new ManualClock();
-    const fleet = run({ clock });
+    const { cluster, slow, clock, fleet, warnings, begin, repeat } = await startSlow(t);
     const selected = { ...secretKind, labelSelector: 'app in (a,b),!hidden' };
     let calls = 0;
     let selects = false;
@@ -305,17 +295,12 @@ describe('a reconcile that deletes an object', () => {
         return { requeueAfterMs: 1 };
       },
     });
-    await until(t, () => fleet.list().some(({ state }) => state === 'Engaged'));
-    await fleet.synced();
-    slow.hold();
-    cluster.add(map('m'));
-    await until(t, () => clock.waits.includes(1));
-    clock.advance(1);
+    await begin('m');
+    await repeat();
     await until(t, () => calls === 2);
     selects = true;
     cluster.set(map('m', { again: 'x' }));
-    await until(t, () => clock.waits.includes(1));
-    clock.advance(1);
+    await repeat();
     await until(t, () => clock.waits.includes(10_000));
     assert.equal(calls, 3);
     slow.release();

@@ -87,10 +87,9 @@ describe('an informer', () => {
     assert.equal(new Set(different).size, 5);
     await server.watched(5);
     for (let i = 0; i < 6; i++) informer({ transform: (object) => object });
-    assert.match(
-      warnings.join('\n'),
-      /^8 informers for ConfigMap \(v1\), each with functions of its own: define transform and indexers once/,
-    );
+    const said =
+      /^8 informers for ConfigMap \(v1\), each with functions of its own: define transform and indexers once/;
+    assert.match(warnings.join('\n'), said);
   });
 
   test('tells each loop everything, the slow one too, and merges what it has missed', async (t) => {
@@ -127,10 +126,8 @@ describe('an informer', () => {
     const first = await next();
     const second = next();
     server.apply(map('b'));
-    assert.deepEqual(
-      [first, await second].map((event) => event.type === 'Apply' && event.initial),
-      [true, false],
-    );
+    const initial = [first, await second].map((event) => event.type === 'Apply' && event.initial);
+    assert.deepEqual(initial, [true, false]);
   });
 
   test('that lists again tells only what has changed meanwhile, and what has gone', async (t) => {

@@ -5,9 +5,7 @@ import { startInformers } from '../../fixtures/informers.ts';
 /** Whether a promise has been settled when everything that is due has run. */
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
-  const settle = () => {
-    settled = true;
-  };
+  const settle = () => (settled = true);
   promise.then(settle, settle);
   await new Promise((resolve) => setImmediate(resolve));
   return !settled;
@@ -54,12 +52,8 @@ describe('an informer has reached a version', () => {
     await left;
     stop.abort(new Error('disengaged'));
     await ended;
-    for (const version of ['', 'x', '1.5', 1, undefined]) {
-      assert.throws(
-        () => maps.reached(version as string),
-        /resourceVersion: must be a resourceVersion, which is a number/,
-      );
-    }
+    const message = /resourceVersion: must be a resourceVersion, which is a number/;
+    for (const version of ['', 'x', '1.5', 1, undefined]) assert.throws(() => maps.reached(version as string), message);
     assert.throws(() => maps.reached('1', { signal: 5 as never }), /signal: must be an AbortSignal/);
   });
 });

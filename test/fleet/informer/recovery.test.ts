@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { refuse } from '../../fixtures/config-map-server.ts';
+import { isPage, refuse } from '../../fixtures/config-map-server.ts';
 import type { ConfigMap } from '../../fixtures/controllers.ts';
 import { startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
@@ -49,10 +49,8 @@ describe('an informer', () => {
     for (const v of ['odd', '2', 'odd']) server.apply(map('a', { v }));
     await until(t, () => warnings.length === 2);
     assert.deepEqual(told, ['undefined 1 undefined', '1 2 undefined']);
-    assert.deepEqual(
-      maps.byIndex('v', '2').map(({ data }) => data?.v),
-      ['2'],
-    );
+    const found = maps.byIndex('v', '2').map(({ data }) => data?.v);
+    assert.deepEqual(found, ['2']);
     const { metadata, ...rest } = map('a', { v: 'odd' });
     server.apply({ ...rest, metadata: { ...metadata, uid: 'another' } });
     await until(t, () => told.length === 3);
@@ -65,10 +63,10 @@ describe('an informer', () => {
     const { server, informer } = await startInformers(t);
     server.streamingList = false;
     let lists = 0;
-    server.misbehave = ({ path, query }, response) => {
-      if (!path.endsWith('/configmaps') || query.has('watch')) return false;
+    server.misbehave = (request, response) => {
+      if (!isPage(request)) return false;
       lists += 1;
-      if (query.has('continue')) refuse(response, 410, 'Expired', 'the continue token is too old');
+      if (request.query.has('continue')) refuse(response, 410, 'Expired', 'the continue token is too old');
       else if (lists === 1) response.end(listOf(90, [sent('a', 80)], { continue: 'x' }));
       else response.end(listOf(100, [sent('b', 95)]));
       return true;
@@ -90,9 +88,9 @@ describe('an informer', () => {
     await maps.synced();
     await watching();
     let isEndless = true;
-    server.misbehave = ({ path, query }, response) => {
-      if (!isEndless || !path.endsWith('/configmaps') || query.has('watch')) return false;
-      const from = Number(query.get('continue'));
+    server.misbehave = (request, response) => {
+      if (!isEndless || !isPage(request)) return false;
+      const from = Number(request.query.get('continue'));
       const items = Array.from({ length: 20 }, (_, i) => sent(`endless-${from + i}`, 90));
       response.end(listOf(100, items, { continue: String(from + 20) }));
       return true;

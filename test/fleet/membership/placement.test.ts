@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type PlacementDecision, placedClusters } from '../../../src/fleet/profile-source.ts';
+import { isEngaged, namesOf, startHub } from '../../fixtures/fleet-hub.ts';
+import { until } from '../../fixtures/until.ts';
 
 /** A slice; labels without their prefix. */
 function slice(
@@ -54,20 +56,35 @@ describe('PlacementDecisions', () => {
   test('with a gap in their indexes are not there yet', () => {
     const slices = [slice('0', ['f/a'], of('1', '0')), slice('2', ['f/c'], of('1', '2'))];
     assert.deepEqual(flat(placedClusters(slices)), []);
-    assert.deepEqual(flat(placedClusters([...slices, slice('1', ['f/b'], of('1', '1'))])).toSorted(), [
-      'f/a',
-      'f/b',
-      'f/c',
-    ]);
+    const whole = [...slices, slice('1', ['f/b'], of('1', '1'))];
+    assert.deepEqual(flat(placedClusters(whole)).toSorted(), ['f/a', 'f/b', 'f/c']);
   });
 
   test('that are gone name nothing, and neither do those that are empty or odd', () => {
     const before = placedClusters([slice('0', ['f/a'], of('1'))]);
     assert.deepEqual(flat(placedClusters([], before)), []);
     const { decisions: _, ...odd } = slice('odd', []);
-    assert.deepEqual(
-      flat(placedClusters([odd, { ...odd, metadata: { ...odd.metadata, name: 'x' }, decisions: [{}] }])),
-      [],
-    );
+    const empty = { ...odd, metadata: { ...odd.metadata, name: 'x' }, decisions: [{}] };
+    assert.deepEqual(flat(placedClusters([odd, empty])), []);
   });
+});
+
+test('a fleet leaves out what no decision names, and follows decisions', async (t) => {
+  const { hub, publish, spoke, run } = await startHub(t);
+  const cluster = await spoke();
+  for (const name of ['a', 'b', 'c']) publish(name, cluster);
+  const decide = (...clusters: readonly string[]) => {
+    const { metadata, ...decision } = slice('one', clusters, { 'placement-key': 'app' });
+    hub.set({ ...decision, metadata: { ...metadata } });
+  };
+  decide('fleet/a');
+  const fleet = run({ placement: { namespace: 'apps', key: 'app' } });
+  await fleet.synced();
+  assert.deepEqual(namesOf(fleet.list()), ['fleet/a']);
+  const message = 'fleet/b is not in the fleet: no PlacementDecision names it';
+  assert.throws(() => fleet.get('fleet/b'), { name: 'FleetError', message });
+  const engaged = fleet.get('fleet/a');
+  decide('fleet/b', 'fleet/c');
+  await until(t, () => isEngaged(fleet, 'b') && isEngaged(fleet, 'c'));
+  assert.ok(engaged.signal.aborted);
 });

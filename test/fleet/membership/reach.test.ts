@@ -124,10 +124,8 @@ describe("a controller with on: 'fleet'", () => {
     withdraw('one');
     publish('one', other);
     await until(t, () => told().length === 5 && isEngaged(fleet, 'one'));
-    assert.deepEqual(
-      told(),
-      ['Engaged', 'Gone', 'Engaged', 'Gone', 'Engaged'].map((type) => `${type} fleet/one`),
-    );
+    const expected = ['Engaged', 'Gone', 'Engaged', 'Gone', 'Engaged'].map((type) => `${type} fleet/one`);
+    assert.deepEqual(told(), expected);
   });
 
   test('is told nothing by a fleet that ends', async (t) => {

@@ -51,10 +51,9 @@ describe('health', () => {
       },
     });
     await fleet.synced();
-    assert.deepEqual(
-      ['yes', 'no', 'maybe', 'bad'].map((name) => stateOf(fleet, name)),
-      ['Engaged ENGAGED', 'NotReady NOT_READY', 'NotReady READINESS_UNKNOWN', 'NotReady READINESS_UNKNOWN'],
-    );
+    assert.equal(stateOf(fleet, 'yes'), 'Engaged ENGAGED');
+    assert.equal(stateOf(fleet, 'no'), 'NotReady NOT_READY');
+    for (const name of ['maybe', 'bad']) assert.equal(stateOf(fleet, name), 'NotReady READINESS_UNKNOWN');
     assert.ok(warnings.includes('isReady failed: oops'));
   });
 });

@@ -5,17 +5,13 @@ import { Registry } from 'prom-client';
 import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
 import { published } from '../../fixtures/channel.ts';
 import { stateOf } from '../../fixtures/fleet-hub.ts';
-import { clusterNames, engagedIn, shardOfCluster, shared, startReplicas } from '../../fixtures/replicas.ts';
+import { clusterNames, engagedIn, shardOfCluster, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
-
-const clusters = 16;
 
 describe('replicas that share a fleet, where something fails', () => {
   test('let go of everything at the deadline, before another replica may begin', async (t) => {
-    const { hub, start } = await startReplicas(t, clusters);
-    const one = start('one');
-    one.run();
-    await shared(t, clusters, one);
+    const { hub, startAlone } = await startReplicas(t, 16);
+    const one = await startAlone();
     const held = one.fleet.get('fleet/c0');
     const said = new Set<string>();
     hub.failNext('hang', 1_000_000, ({ url }) => url.includes('/leases'));
@@ -33,21 +29,16 @@ describe('replicas that share a fleet, where something fails', () => {
       return listed.every(({ state, reason }) => state === 'NotOwned' && reason === 'NO_OWNER');
     });
     // Nothing is handed over to the replica itself.
-    assert.deepEqual(
-      [...said].filter((reason) => !['ENGAGED', 'SHARD_LOST', 'NO_OWNER'].includes(reason)),
-      [],
-    );
-    assert.match(
-      String(one.fleet.list()[0]?.message),
-      /^its shard \d+ has no owner at the moment: this replica has not written its own Lease in time, or not yet$/,
-    );
+    const others = [...said].filter((reason) => !['ENGAGED', 'SHARD_LOST', 'NO_OWNER'].includes(reason));
+    assert.deepEqual(others, []);
+    const why =
+      /^its shard \d+ has no owner at the moment: this replica has not written its own Lease in time, or not yet$/;
+    assert.match(String(one.fleet.list()[0]?.message), why);
   });
 
   test('count the time from the start of the last renewal, however long that took', async (t) => {
-    const { hub, start } = await startReplicas(t, 1);
-    const { clock, fleet, run } = start('one');
-    run();
-    await shared(t, 1, { fleet });
+    const { hub, startAlone } = await startReplicas(t, 1);
+    const { clock, fleet } = await startAlone();
     const { signal } = fleet.get('fleet/c0');
     let lists = 0;
     hub.onRequest = ({ method, url }) => {
@@ -64,10 +55,8 @@ describe('replicas that share a fleet, where something fails', () => {
   });
 
   test('say every 30 seconds that their Lease is not renewed, and what they tried', async (t) => {
-    const { hub, start, warnings } = await startReplicas(t, 1);
-    const one = start('one');
-    one.run();
-    await shared(t, 1, one);
+    const { hub, startAlone, warnings } = await startReplicas(t, 1);
+    const one = await startAlone();
     hub.failNext(503, 1_000_000, ({ method }) => method === 'PUT');
     const reminders = () => warnings.filter((text) => text.includes('has not renewed its Lease'));
     await one.passUntil(() => reminders().length === 3);
@@ -79,10 +68,8 @@ describe('replicas that share a fleet, where something fails', () => {
   });
 
   test('send nothing after the deadline, also before any timer has run: a process may have been stopped', async (t) => {
-    const { publish, spoke, start } = await startReplicas(t, 1);
-    const one = start('one');
-    one.run();
-    await shared(t, 1, one);
+    const { publish, spoke, startAlone } = await startReplicas(t, 1);
+    const one = await startAlone();
     const { config, signal } = one.fleet.get('fleet/c0');
     one.clock.skip(20_000);
     await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), { code: 'CLUSTER_DISENGAGED' });
@@ -148,13 +135,11 @@ describe('replicas that share a fleet, where something fails', () => {
   });
 
   test('warn once where the Leases of shards cannot be written and their own can, and again when that had passed', async (t) => {
-    const { hub, start } = await startReplicas(t, 1);
+    const { hub, start, startAlone } = await startReplicas(t, 1);
     const warnings: string[] = [];
     const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-    const [one, two] = [start('one', {}, { logger }), start('two')];
+    const [one, two] = [await startAlone({}, { logger }), start('two')];
     const [clock, lines] = [one.clock, () => warnings.filter((line) => line.startsWith('a Lease of fleet shared'))];
-    one.run();
-    await shared(t, 1, one);
     let isAway = true;
     hub.failNext(503, 1_000_000, ({ method, url }) => isAway && method === 'PUT' && url.includes('/shared-shard-'));
     two.run();
@@ -178,12 +163,10 @@ describe('replicas that share a fleet, where something fails', () => {
   });
 
   test('report how long a shard had no owner, where who lost it takes it again', async (t) => {
-    const { hub, start } = await startReplicas(t, 1);
-    const one = start('one');
+    const { hub, startAlone } = await startReplicas(t, 1);
     const events = published(t, 'fleet-shard');
     const changes = () => events.filter(({ shard }) => shard === 0);
-    one.run();
-    await shared(t, 1, one);
+    const one = await startAlone();
     let isAway = true;
     let refused = 0;
     hub.failNext(403, 1_000_000, ({ url }) => {

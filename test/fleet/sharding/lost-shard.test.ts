@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { published } from '../../fixtures/channel.ts';
 import { configMaps, gate, map } from '../../fixtures/controllers.ts';
-import { shared, startReplicas } from '../../fixtures/replicas.ts';
+import { startReplicas } from '../../fixtures/replicas.ts';
 import { turns, until } from '../../fixtures/until.ts';
 
 /** One cluster with one object, whose reconcile goes on in spite of its signal until a gate opens. */
@@ -29,7 +29,6 @@ async function startStuck(t: TestContext) {
     },
   });
   one.run();
-  await shared(t, 1, one);
   await until(t, () => counts.begun === 1);
   let isAway = false;
   hub.failNext(503, 1_000_000, ({ url }) => isAway && url.includes('/leases'));

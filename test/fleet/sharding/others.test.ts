@@ -16,14 +16,12 @@ const shardName = shardLeaseName('shared', shardOfCluster('fleet/c0'));
 
 describe('replicas that share a fleet beside others that are dead, or have their name', () => {
   test('say so where two have the same identity, and only one of them works', async (t) => {
-    const { start, warnings } = await startReplicas(t, clusters);
-    const [one, two] = [start('one'), start('one')];
-    one.run();
-    await shared(t, clusters, one);
+    const { start, startAlone, warnings } = await startReplicas(t, clusters);
+    await startAlone();
+    const two = start('one');
     two.run();
-    await until(t, () =>
-      warnings.some((line) => /another process \(one_[0-9a-f]{8}-1\) has the identity one/.test(line)),
-    );
+    const said = /another process \(one_[0-9a-f]{8}-1\) has the identity one/;
+    await until(t, () => warnings.some((line) => said.test(line)));
     assert.deepEqual(engagedIn(two.fleet), []);
     await until(t, () => two.fleet.list().every(({ owner }) => owner === 'one'));
   });
@@ -53,10 +51,9 @@ describe('replicas that share a fleet beside others that are dead, or have their
       const one = start('one');
       one.run();
       await until(t, () => one.fleet.list()[0]?.owner === 'dead');
+      const shardLease = () => leases('shard').find(({ metadata }) => metadata.name === shardName);
       const began = one.clock.uptime();
-      await one.passUntil(() =>
-        holderIn(leases('shard').find(({ metadata }) => metadata.name === shardName)).startsWith('one_'),
-      );
+      await one.passUntil(() => holderIn(shardLease()).startsWith('one_'));
       const waited = one.clock.uptime() - began;
       assert.ok(waited >= least && waited < least + 10_000, `${leaseDurationSeconds} s: ${waited} ms`);
       await shared(t, 1, one);
@@ -83,10 +80,8 @@ describe('replicas whose Leases are deleted by hand', () => {
   });
 
   test('begin a new session where their own Lease is deleted, and have their shards again at once', async (t) => {
-    const { hub, start, leases } = await startReplicas(t, clusters);
-    const one = start('one');
-    one.run();
-    await shared(t, clusters, one);
+    const { hub, startAlone, leases } = await startReplicas(t, clusters);
+    const one = await startAlone();
     hub.delete(leases('replica')[0] ?? assert.fail('it has none'));
     await until(t, () => holderIn(leases('replica')[0]).endsWith('-2'));
     await shared(t, clusters, one);
