@@ -70,10 +70,8 @@ describe('when the plugin runs', () => {
   });
 
   test('ahead of expiry, behind requests that are served with the old credential meanwhile', async (t) => {
-    const { plugin, clock, token, refreshed } = await startSource(t, {
-      token: 'a',
-      expirationTimestamp: inMinutes(60),
-    });
+    const answer = { token: 'a', expirationTimestamp: inMinutes(60) };
+    const { plugin, clock, token, refreshed } = await startSource(t, answer);
     await token();
     clock.now += minutes(41);
     await token();
@@ -86,10 +84,8 @@ describe('when the plugin runs', () => {
   });
 
   test('a refresh ahead of expiry that fails is held back, and the old credential serves until it expires', async (t) => {
-    const { plugin, clock, source, token, warnings } = await startSource(t, {
-      token: 'a',
-      expirationTimestamp: inMinutes(60),
-    });
+    const answer = { token: 'a', expirationTimestamp: inMinutes(60) };
+    const { plugin, clock, source, token, warnings } = await startSource(t, answer);
     await token();
     await plugin.answer({ exitCode: 3 });
     clock.now = start + minutes(55);
@@ -111,30 +107,26 @@ describe('when the plugin runs', () => {
   });
 });
 
-describe('a fleet', () => {
-  test('of 15 sources that all got a one-hour credential at once spreads its refreshes', async (t) => {
-    const { plugin, clock, create } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
-    const sources = Array.from({ length: 15 }, create);
-    await Promise.all(sources.map((source) => source.get()));
-    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
-    const started: number[] = [];
-    for (let minute = 0; minute < 60; minute++) {
-      const before = sources.reduce((sum, { runs }) => sum + runs, 0);
-      for (const source of sources) source.get();
-      started.push(sources.reduce((sum, { runs }) => sum + runs, 0) - before);
-      clock.now += minutes(1);
-    }
-    assert.equal(
-      started.reduce((sum, count) => sum + count),
-      15,
-    );
-    // 70 % to 90 % of an hour: one or two in each of twelve minutes.
-    const busy = started.flatMap((count, minute) => (count > 0 ? [minute] : []));
-    assert.ok(Math.max(...started) < 10, `${Math.max(...started)} in one minute`);
-    assert.ok((busy[0] ?? 0) >= 42 && (busy.at(-1) ?? 60) <= 55, busy.join());
-    await Promise.all(sources.map((source) => until(t, async () => (await source.get()).authorization === 'Bearer b')));
-    assert.equal(await plugin.runs(), 30);
-  });
+test('a fleet of 15 sources that all got a one-hour credential at once spreads its refreshes', async (t) => {
+  const { plugin, clock, create } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+  const sources = Array.from({ length: 15 }, create);
+  await Promise.all(sources.map((source) => source.get()));
+  await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
+  const runs = () => sources.reduce((sum, source) => sum + source.runs, 0);
+  const started: number[] = [];
+  for (let minute = 0; minute < 60; minute++) {
+    const before = runs();
+    for (const source of sources) source.get();
+    started.push(runs() - before);
+    clock.now += minutes(1);
+  }
+  assert.equal(runs(), 30);
+  // 70 % to 90 % of an hour: one or two in each of twelve minutes.
+  const busy = started.flatMap((count, minute) => (count > 0 ? [minute] : []));
+  assert.ok(Math.max(...started) < 10, `${Math.max(...started)} in one minute`);
+  assert.ok((busy[0] ?? 0) >= 42 && (busy.at(-1) ?? 60) <= 55, busy.join());
+  await Promise.all(sources.map((source) => until(t, async () => (await source.get()).authorization === 'Bearer b')));
+  assert.equal(await plugin.runs(), 30);
 });
 
 describe('a clock that steps', () => {
@@ -182,26 +174,22 @@ describe('a clock that steps', () => {
   });
 });
 
-describe('an answer that has already expired', () => {
-  test('is used, with a word, and held back like a failure', async (t) => {
-    const { plugin, clock, token, warnings } = await startSource(t, {
-      token: 'a',
-      expirationTimestamp: inMinutes(-10),
-    });
-    for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
-    assert.equal(await plugin.runs(), 1);
-    clock.now += 1_001;
-    assert.equal(await token(), 'Bearer a');
-    assert.equal(await plugin.runs(), 2);
-    assert.match(
-      warnings(),
-      /^access provider google: plugin \S+ returned a credential that expired 601 s ago; it is used all the same\. Check the clocks/,
-    );
-    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(60) });
-    clock.now += 2_001;
-    assert.equal(await token(), 'Bearer b');
-    assert.equal(warnings(), '');
-  });
+test('an answer that has already expired is used, with a word, and held back like a failure', async (t) => {
+  const answer = { token: 'a', expirationTimestamp: inMinutes(-10) };
+  const { plugin, clock, token, warnings } = await startSource(t, answer);
+  for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
+  assert.equal(await plugin.runs(), 1);
+  clock.now += 1_001;
+  assert.equal(await token(), 'Bearer a');
+  assert.equal(await plugin.runs(), 2);
+  const said =
+    /^access provider google: plugin \S+ returned a credential that expired 601 s ago; it is used all the same/;
+  assert.match(warnings(), said);
+  assert.match(warnings(), /\. Check the clocks/);
+  await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(60) });
+  clock.now += 2_001;
+  assert.equal(await token(), 'Bearer b');
+  assert.equal(warnings(), '');
 });
 
 describe('a failing plugin', () => {

@@ -5,12 +5,14 @@ import type { PluginErrorCode } from '../../src/errors/index.ts';
 import { AnswerFault, type Credential, parseRfc3339 } from '../../src/exec/credential.ts';
 import { decodeExecCredential, encodeExecCredential, toExecCluster } from '../../src/exec/exec-credential.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { thrownBy } from '../fixtures/thrown.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
 const v1beta1 = 'client.authentication.k8s.io/v1beta1';
 const secret = 'SECRET-3f9a';
 const authority = createCertificateAuthority();
 const keyPair = authority.issue({ commonName: 'client', client: true });
+const pair = { clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key };
 const otherKey = authority.issue({ commonName: 'other', client: true }).key;
 
 function decode(answer: unknown, versions: readonly (typeof v1 | typeof v1beta1)[] = [v1]): Credential {
@@ -22,25 +24,17 @@ function answer(status: unknown, more: object = {}): object {
 }
 
 function refused(given: unknown, code: PluginErrorCode): void {
-  assert.throws(
-    () => decode(given),
-    (fault: unknown) => {
-      assert.ok(fault instanceof AnswerFault, String(fault));
-      assert.equal(fault.code, code, fault.reason);
-      assert.ok(!fault.reason.includes(secret), fault.reason);
-      return true;
-    },
-  );
+  const fault = thrownBy(AnswerFault, () => decode(given));
+  assert.equal(fault.code, code, fault.reason);
+  assert.ok(!fault.reason.includes(secret), fault.reason);
 }
 
 describe('what a plugin is told', () => {
   const cluster = { server: 'https://h', insecureSkipTlsVerify: false, disableCompression: false };
 
   test('has spec.interactive always, and no cluster unless there is one', () => {
-    assert.equal(
-      encodeExecCredential(v1, { interactive: false }),
-      '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{"interactive":false}}',
-    );
+    const told = `{"kind":"ExecCredential","apiVersion":"${v1}","spec":{"interactive":false}}`;
+    assert.equal(encodeExecCredential(v1, { interactive: false }), told);
   });
 
   test('names server and config always, config as null when there is none, and leaves absent fields out', () => {
@@ -82,26 +76,22 @@ describe('what a plugin answers', () => {
     const yaml = (rest: string) => `apiVersion: ${v1}\nkind: ExecCredential\nstatus:\n  token: t\n${rest}`;
     const block = (text: string) => text.trim().replace(/^/gm, '    ');
     const chain = keyPair.certificate.repeat(20);
-    const pair = `  clientCertificateData: |\n${block(chain)}\n  clientKeyData: |\n${block(keyPair.key)}\n`;
-    assert.equal(decode(yaml(pair)).keyPair?.certificate, chain);
+    const blocks = `  clientCertificateData: |\n${block(chain)}\n  clientKeyData: |\n${block(keyPair.key)}\n`;
+    assert.equal(decode(yaml(blocks)).keyPair?.certificate, chain);
     assert.equal(decode(yaml(`x: ${'x'.repeat(100_000)}`)).authorization, 'Bearer t');
     assert.throws(() => decode(yaml(`x: ${'x'.repeat(200_000)}`)), { code: 'ANSWER_TOO_LARGE' });
   });
 
   test('is a token, or a certificate with its key, or both', () => {
     assert.equal(decode(answer({ token: 't' })).authorization, 'Bearer t');
-    const both = decode(answer({ token: 't', clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key }));
-    assert.equal(both.keyPair?.certificate, keyPair.certificate);
-    const certificateOnly = decode(answer({ clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key }));
-    assert.equal(certificateOnly.authorization, undefined);
+    assert.equal(decode(answer({ token: 't', ...pair })).keyPair?.certificate, keyPair.certificate);
+    assert.equal(decode(answer(pair)).authorization, undefined);
   });
 
   test('may be YAML, may have a byte order mark, spaces around it and unknown fields, and may lack kind', () => {
     assert.equal(decode(`apiVersion: ${v1}\nkind: ExecCredential\nstatus:\n  token: t\n`).authorization, 'Bearer t');
-    assert.equal(
-      decode(`\uFEFF \n${JSON.stringify(answer({ token: 't', other: 1 }, { more: 1 }))}\n\n`).authorization,
-      'Bearer t',
-    );
+    const odd = JSON.stringify(answer({ token: 't', other: 1 }, { more: 1 }));
+    assert.equal(decode(`\uFEFF \n${odd}\n\n`).authorization, 'Bearer t');
     assert.equal(decode({ apiVersion: v1, status: { token: 't' } }).authorization, 'Bearer t');
     const twice = `{"apiVersion":"${v1}","status":{"clientKeyData":"x"},"status":{"token":"x","token":"t"}}`;
     assert.equal(decode(twice).authorization, 'Bearer t', 'of what stands twice the last counts');
@@ -114,12 +104,8 @@ describe('what a plugin answers', () => {
     for (const token of ['yes', 'n', '017', '1_000', '.inf']) {
       refused(yaml(`status: {token: ${token}}`), 'ANSWER_FIELD_INVALID');
     }
-    for (const flow of [
-      `{apiVersion: ${v1}, status: {token: t}}`,
-      `{"apiVersion": "${v1}", "status": {"token": "t"},}`,
-    ]) {
-      refused(flow, 'ANSWER_UNPARSABLE');
-    }
+    refused(`{apiVersion: ${v1}, status: {token: t}}`, 'ANSWER_UNPARSABLE');
+    refused(`{"apiVersion": "${v1}", "status": {"token": "t"},}`, 'ANSWER_UNPARSABLE');
   });
 
   test('has its token sent as UTF-8', () => {
@@ -147,40 +133,34 @@ describe('what a plugin answers', () => {
     ['an empty token', answer({ token: '' }), 'ANSWER_NO_CREDENTIAL'],
     ['a lone certificate', answer({ token: secret, clientCertificateData: keyPair.certificate }), 'ANSWER_HALF_PAIR'],
     ['a lone key', answer({ clientKeyData: keyPair.key }), 'ANSWER_HALF_PAIR'],
-    [
-      'a key that does not fit its certificate',
-      answer({ clientCertificateData: keyPair.certificate, clientKeyData: otherKey }),
-      'ANSWER_KEY_MISMATCH',
-    ],
+    ['a key that does not fit its certificate', answer({ ...pair, clientKeyData: otherKey }), 'ANSWER_KEY_MISMATCH'],
     ['no PEM', answer({ clientCertificateData: secret, clientKeyData: secret }), 'ANSWER_FIELD_INVALID'],
     ['a token with a line break', answer({ token: `${secret}\n` }), 'ANSWER_FIELD_INVALID'],
     ['a status that is a list', answer([secret]), 'ANSWER_FIELD_INVALID'],
-    [
-      'an expiry that is no RFC 3339 time',
-      answer({ token: secret, expirationTimestamp: '2030-01-01' }),
-      'ANSWER_FIELD_INVALID',
-    ],
+    ['an expiry that is no time', answer({ token: secret, expirationTimestamp: '2030-01-01' }), 'ANSWER_FIELD_INVALID'],
   ] as const) {
     test(`cannot be ${what}`, () => refused(given, code));
   }
 
   test('expires when expirationTimestamp says so, and at no other time', () => {
-    assert.equal(decode(answer({ token: 't' })).expiresAt, undefined);
-    assert.equal(decode(answer({ token: 't', expirationTimestamp: null })).expiresAt, undefined);
-    assert.equal(
-      decode(answer({ token: 't', expirationTimestamp: '2030-01-01T00:00:00Z' })).expiresAt,
-      Date.UTC(2030, 0),
-    );
-    // Go's zero time means never, in whatever zone it is written.
-    assert.equal(decode(answer({ token: 't', expirationTimestamp: '0001-01-01T00:00:00Z' })).expiresAt, undefined);
-    assert.equal(decode(answer({ token: 't', expirationTimestamp: '0001-01-01T02:00:00+02:00' })).expiresAt, undefined);
-    assert.equal(decode(answer({ token: 't', expirationTimestamp: '1970-01-01T00:00:00Z' })).expiresAt, 0);
+    for (const [expirationTimestamp, expected] of [
+      [undefined, undefined],
+      [null, undefined],
+      ['2030-01-01T00:00:00Z', Date.UTC(2030, 0)],
+      // Go's zero time means never, in whatever zone it is written.
+      ['0001-01-01T00:00:00Z', undefined],
+      ['0001-01-01T02:00:00+02:00', undefined],
+      ['1970-01-01T00:00:00Z', 0],
+    ] as const)
+      assert.equal(
+        decode(answer({ token: 't', expirationTimestamp })).expiresAt,
+        expected,
+        String(expirationTimestamp),
+      );
   });
 
   test('is never printed', () => {
-    const credential = decode(
-      answer({ token: secret, clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key }),
-    );
+    const credential = decode(answer({ token: secret, ...pair }));
     const shown = `${inspect(credential, { depth: 9, showHidden: true })}${JSON.stringify(credential)}${credential}`;
     assert.ok(!shown.includes(secret) && !shown.includes('PRIVATE KEY'), shown);
   });

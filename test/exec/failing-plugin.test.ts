@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { PluginError } from '../../src/errors/index.ts';
 import { runPlugin } from '../../src/exec/plugin.ts';
-import { call, failure, options, secret } from '../fixtures/plugin-call.ts';
-import { ended, print, shellPlugin, withTimeLimit } from '../fixtures/script.ts';
+import { call, failureOf, options, secret } from '../fixtures/plugin-call.ts';
+import { ended, print, setEnvironment, shellPlugin, withTimeLimit } from '../fixtures/script.ts';
 
 describe('a plugin that fails', () => {
   test('with an exit code gives the code and the last of its stderr, whatever it printed on stdout', async (t) => {
     const plugin = await shellPlugin(t, `echo "no metadata server" >&2\n${print({ token: secret })}\nexit 7`);
-    const error = await failure(runPlugin(call({ command: plugin.command }), options(t)), 'PLUGIN_FAILED');
+    const error = await failureOf(t, plugin, 'PLUGIN_FAILED');
     assert.equal(error.exitCode, 7);
     assert.match(error.message, /exit code 7\nstderr: no metadata server$/);
     assert.equal(error.retryable, true);
@@ -18,10 +18,7 @@ describe('a plugin that fails', () => {
 
   test('of a signal gives the signal', async (t) => {
     const plugin = await shellPlugin(t, 'kill -KILL $$');
-    assert.equal(
-      (await failure(runPlugin(call({ command: plugin.command }), options(t)), 'PLUGIN_SIGNALED')).signal,
-      'SIGKILL',
-    );
+    assert.equal((await failureOf(t, plugin, 'PLUGIN_SIGNALED')).signal, 'SIGKILL');
   });
 
   test('shows at most the last 2 KiB of its stderr, without credentials and without control characters', async (t) => {
@@ -33,7 +30,7 @@ echo "jwt ${jwt} proxy http://user:${secret}@proxy" >&2
 printf -- '-----BEGIN PRIVATE KEY-----\\n%s\\n-----END PRIVATE KEY-----\\n' ${secret} >&2
 exit 1`;
     const plugin = await shellPlugin(t, code);
-    const { stderr = '' } = await failure(runPlugin(call({ command: plugin.command }), options(t)), 'PLUGIN_FAILED');
+    const { stderr = '' } = await failureOf(t, plugin, 'PLUGIN_FAILED');
     assert.ok(Buffer.byteLength(stderr) <= 2048, `${Buffer.byteLength(stderr)}`);
     assert.match(stderr, /red\nAuthorization: Bearer \[redacted\]/);
     assert.ok(!stderr.includes(jwt) && !stderr.includes('\u001b'), stderr);
@@ -43,19 +40,15 @@ exit 1`;
     const logs: string[] = [];
     const echo = `echo "got ${secret}" >&2`;
     const failing = await shellPlugin(t, `${echo}\n${print({ token: secret }, { apiVersion: 'wrong/v1' })}`);
-    await failure(runPlugin(call({ command: failing.command }), options(t, { logs })), 'ANSWER_WRONG_VERSION');
+    await failureOf(t, failing, 'ANSWER_WRONG_VERSION', { logs });
     const working = await shellPlugin(t, `${echo}\n${print({ token: secret })}`);
     await runPlugin(call({ command: working.command }), options(t, { logs }));
     assert.equal(logs.length, 2);
-    assert.ok(
-      logs.every((line) => line.includes('got [redacted]')),
-      logs.join(),
-    );
+    for (const line of logs) assert.ok(line.includes('got [redacted]'), line);
   });
 
   test('does not show what it was configured with: variables, arguments, and its own environment', async (t) => {
-    process.env.CPC_TEST_SESSION_TOKEN = `inherited-${secret}`;
-    t.after(() => delete process.env.CPC_TEST_SESSION_TOKEN);
+    setEnvironment(t, { CPC_TEST_SESSION_TOKEN: `inherited-${secret}` });
     const env = [
       { name: 'APP_PASSWORD', value: `configured-${secret}` },
       { name: 'AZURE_TENANT_ID', value: 'tenant-1' },
@@ -64,7 +57,7 @@ exit 1`;
     const code = `echo "$APP_PASSWORD; $1; $2; $CPC_TEST_SESSION_TOKEN; $AZURE_TENANT_ID at $KUBECONFIG" >&2; exit 1`;
     const plugin = await shellPlugin(t, code);
     const args = ['--client-secret', `argument-${secret}`];
-    const error = await failure(runPlugin(call({ command: plugin.command, env, args }), options(t)), 'PLUGIN_FAILED');
+    const error = await failureOf(t, { command: plugin.command, env, args }, 'PLUGIN_FAILED');
     assert.equal(error.stderr, '[redacted]; --client-secret; [redacted]; [redacted]; tenant-1 at /etc/hub/kubeconfig');
   });
 
@@ -93,15 +86,13 @@ exit 1`;
     const env = Object.entries(ordinary).map(([name, value]) => ({ name, value }));
     const shown = env.map(({ name }) => `is $${name} right?`).join('\n');
     const plugin = await shellPlugin(t, `cat >&2 <<END\n${shown}\nEND\nexit 1`);
-    const error = await failure(runPlugin(call({ command: plugin.command, env }), options(t)), 'PLUGIN_FAILED');
+    const error = await failureOf(t, { command: plugin.command, env }, 'PLUGIN_FAILED');
     assert.equal(error.stderr, env.map(({ value }) => `is ${value} right?`).join('\n'));
   });
 
+  const answer = `token=$(cat "$DIR/token"); printf '{"status":{"token":"%s"}}' "$token"; echo "got $token" >&2`;
   for (const [what, code] of [
-    [
-      'that is its answer',
-      `token=$(cat "$DIR/token"); printf '{"status":{"token":"%s"}}' "$token"; echo "got $token" >&2`,
-    ],
+    ['that is its answer', answer],
     ['that is in no answer', `cat "$DIR/token" >&2; exit 1`],
     ['that is in no answer, and words around it', `{ cat "$DIR/token"; echo; echo 'is refused'; } >&2; exit 1`],
   ] as const) {
@@ -120,8 +111,7 @@ exit 1`;
     const code = `trap '' TERM\nsleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`;
     const plugin = await shellPlugin(t, code);
     await withTimeLimit(join(plugin.folder, 'pid'), async (timeoutMs) => {
-      const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs }));
-      const error = await failure(run, 'PLUGIN_TIMEOUT');
+      const error = await failureOf(t, plugin, 'PLUGIN_TIMEOUT', { timeoutMs });
       assert.ok(error.message.includes(`within ${timeoutMs} ms`), error.message);
     });
     for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
@@ -132,33 +122,32 @@ exit 1`;
     const plugin = await shellPlugin(t, answered);
     let message = '';
     await withTimeLimit(join(plugin.folder, 'answered'), async (timeoutMs) => {
-      const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs }));
-      message = (await failure(run, 'PLUGIN_TIMEOUT')).message;
+      message = (await failureOf(t, plugin, 'PLUGIN_TIMEOUT', { timeoutMs })).message;
     });
     assert.match(message, /: answered but did not exit within .* it keeps something open/);
     assert.ok(!message.includes(secret));
     const half = await shellPlugin(t, `printf '{"kind": "ExecCredential", '\nexec sleep 1000`);
-    const run = runPlugin(call({ command: half.command }), options(t, { timeoutMs: 300 }));
-    assert.match((await failure(run, 'PLUGIN_TIMEOUT')).message, /: gave no answer within 300 ms/);
+    const error = await failureOf(t, half, 'PLUGIN_TIMEOUT', { timeoutMs: 300 });
+    assert.match(error.message, /: gave no answer within 300 ms/);
   });
 
   test('that is over its time gets SIGTERM first', async (t) => {
     const plugin = await shellPlugin(t, `trap 'echo > "$DIR/terminated"' TERM\nwhile :; do sleep 0.1; done`);
     await withTimeLimit(join(plugin.folder, 'terminated'), (timeoutMs) =>
-      failure(runPlugin(call({ command: plugin.command }), options(t, { timeoutMs })), 'PLUGIN_TIMEOUT'),
+      failureOf(t, plugin, 'PLUGIN_TIMEOUT', { timeoutMs }),
     );
   });
 
   test('whose grandchild holds stdout in a session of its own settles all the same', async (t) => {
     const plugin = await shellPlugin(t, `setsid sh -c 'echo $$ > "'$DIR'/child"; exec sleep 1000' &\nexit 0`);
     await withTimeLimit(join(plugin.folder, 'child'), (timeoutMs) =>
-      failure(runPlugin(call({ command: plugin.command }), options(t, { timeoutMs })), 'PLUGIN_TIMEOUT'),
+      failureOf(t, plugin, 'PLUGIN_TIMEOUT', { timeoutMs }),
     );
     process.kill(Number(await readFile(join(plugin.folder, 'child'), 'utf8')), 'SIGKILL');
   });
 
   test('that prints 100 MB is stopped early', async (t) => {
     const plugin = await shellPlugin(t, `yes ${secret} | head -c 100000000`);
-    await failure(runPlugin(call({ command: plugin.command }), options(t)), 'ANSWER_TOO_LARGE');
+    await failureOf(t, plugin, 'ANSWER_TOO_LARGE');
   });
 });

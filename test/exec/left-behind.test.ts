@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { runPlugin } from '../../src/exec/plugin.ts';
-import { call, failure, options } from '../fixtures/plugin-call.ts';
+import { call, failureOf, options } from '../fixtures/plugin-call.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 
 /** Until the test ends, which takes the folder away. */
@@ -22,8 +22,7 @@ describe('a plugin that leaves a process behind', () => {
 
     test(`in ${session}, which holds its stderr only, and fails, is told with all that it wrote there`, async (t) => {
       const plugin = await shellPlugin(t, `${start} >/dev/null </dev/null &\necho why >&2\nexit 3`);
-      const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs: 20_000 }));
-      const error = await failure(run, 'PLUGIN_FAILED');
+      const error = await failureOf(t, plugin, 'PLUGIN_FAILED', { timeoutMs: 20_000 });
       assert.deepEqual([error.exitCode, error.stderr], [3, 'why']);
     });
   }

@@ -6,8 +6,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { openPinnedFile } from '../../src/exec/executable.ts';
 import { runProcess } from '../../src/exec/process.ts';
-import { ConfigurationError, CredentialProviders, type CredentialProvidersOptions } from '../../src/index.ts';
-import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import type { CredentialProvidersOptions } from '../../src/index.ts';
+import { startProviders } from '../fixtures/fleet.ts';
+import { print, setEnvironment, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 
 const digestOf = async (path: string) =>
   createHash('sha256')
@@ -19,13 +20,9 @@ const onLinux = process.platform === 'linux';
 function configOf(t: TestContext, command: string, allowlist: readonly object[], args: readonly string[] = []) {
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, args } as const;
   // The type of an entry is checked at construction.
-  const options = {
-    pluginPolicy: { policyType: 'Allowlist', allowlist },
-    logger: { warn: () => undefined },
-  } as CredentialProvidersOptions;
-  const providers = new CredentialProviders([{ name: 'x', execConfig }], options);
-  t.after(() => providers.close());
-  return providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] } });
+  const options = { pluginPolicy: { policyType: 'Allowlist', allowlist } } as CredentialProvidersOptions;
+  const profile = { status: { accessProviders: [{ name: 'fake', cluster: { server: 'https://h' } }] } };
+  return startProviders(t, { command }, options, { execConfig }).getConfig(profile);
 }
 
 describe('a plugin that is pinned to a digest', () => {
@@ -37,11 +34,7 @@ describe('a plugin that is pinned to a digest', () => {
     const link = join(script.folder, 'link');
     await symlink('plugin', link);
     await configOf(t, link, [{ command: link, sha256 }]).ready();
-    const before = process.env.PATH;
-    t.after(() => {
-      process.env.PATH = before;
-    });
-    process.env.PATH = `${script.folder}:${before}`;
+    setEnvironment(t, { PATH: `${script.folder}:${process.env.PATH}` });
     await configOf(t, 'plugin', [{ command: 'plugin', sha256 }]).ready();
     const { stdout: printf } = await execa('sh', ['-c', 'command -v env']);
     const binary = join(script.folder, 'binary');
@@ -65,13 +58,10 @@ describe('a plugin that is pinned to a digest', () => {
   });
 
   test('may have several, for the time of an upgrade', async (t) => {
-    const plugin = await shellPlugin(t, print({ token: 't' }));
-    const sha256 = await digestOf(plugin.command);
-    const { command } = plugin;
-    await configOf(t, command, [
-      { command, sha256: '0'.repeat(64) },
-      { command, sha256 },
-    ]).ready();
+    const { command } = await shellPlugin(t, print({ token: 't' }));
+    const digests = ['0'.repeat(64), await digestOf(command)];
+    const allowlist = digests.map((sha256) => ({ command, sha256 }));
+    await configOf(t, command, allowlist).ready();
   });
 
   test('is looked at before each run: also where it changes without a trace in its size and time of writing', async (t) => {
@@ -95,18 +85,16 @@ describe('a plugin that is pinned to a digest', () => {
     await assert.rejects(config.ready(), { code: 'PLUGIN_NOT_ALLOWED', message: /cannot be read, so its SHA-256/ });
   });
 
-  for (const [what, replace] of [
-    ['another file takes its place', async (path: string, evil: string) => rename(evil, path)],
-    [
-      'its folder is replaced',
-      async (path: string, evil: string) => {
-        const folder = join(path, '..');
-        await rename(folder, `${folder}.old`);
-        await mkdir(folder);
-        await rename(evil, path);
-      },
-    ],
-  ] as const) {
+  const replacements = {
+    'another file takes its place': (path: string, evil: string) => rename(evil, path),
+    'its folder is replaced': async (path: string, evil: string) => {
+      const folder = join(path, '..');
+      await rename(folder, `${folder}.old`);
+      await mkdir(folder);
+      await rename(evil, path);
+    },
+  };
+  for (const [what, replace] of Object.entries(replacements)) {
     test(`is what runs, where ${what} after it was hashed`, async (t) => {
       const root = await temporaryFolder(t);
       const folder = join(root, 'bin');
@@ -142,10 +130,7 @@ describe('a plugin that is pinned to a digest', () => {
   }
 
   for (const [allowlist, message] of [
-    [
-      [{ command: 'a', sha256: 'abc' }],
-      /allowlist\[0\]\.sha256: must be the SHA-256 of the file, 64 hexadecimal digits/,
-    ],
+    [[{ command: 'a', sha256: 'abc' }], /allowlist\[0\]\.sha256: must be the SHA-256 of the file, 64 hexadecimal dig/],
     [[{ command: 'a', sha256: 1 }], /allowlist\[0\]\.sha256: must be the SHA-256/],
     [[{ command: 'a', sha: '0' }], /sha: is not an option/],
     [
@@ -154,14 +139,7 @@ describe('a plugin that is pinned to a digest', () => {
     ],
   ] as const) {
     test(`is not said by ${JSON.stringify(allowlist).slice(0, 60)}`, (t) => {
-      assert.throws(
-        () => configOf(t, 'a', allowlist),
-        (error: unknown) => {
-          assert.ok(error instanceof ConfigurationError);
-          assert.match(error.message, message);
-          return true;
-        },
-      );
+      assert.throws(() => configOf(t, 'a', allowlist), { name: 'ConfigurationError', message });
     });
   }
 });

@@ -6,14 +6,12 @@ import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { pluginFileProblem } from '../../src/exec/executable.ts';
 import { permissionFor } from '../../src/exec/plugin-executable.ts';
-import {
-  ConfigurationError,
-  CredentialProviders,
-  type CredentialProvidersOptions,
-  PluginError,
-} from '../../src/index.ts';
+import { CredentialProviders, type CredentialProvidersOptions } from '../../src/index.ts';
+import { startProviders } from '../fixtures/fleet.ts';
 import { load } from '../fixtures/kubeconfigs.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+
+const profile = { status: { accessProviders: [{ name: 'fake', cluster: { server: 'https://h' } }] } };
 
 /** Two folders with a plugin `plug` in each, both in PATH, `bin` first. */
 async function twoFolders(t: TestContext) {
@@ -50,27 +48,18 @@ describe('the plugin allowlist (K.94, K.95)', () => {
   test('refuses before the run, with an error of its own, for profiles and for kubeconfigs', async (t) => {
     const plugin = await shellPlugin(t, print({ token: 't' }));
     const refused = async (options: CredentialProvidersOptions) => {
-      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-      const providers = new CredentialProviders([{ name: 'x', execConfig }], options);
-      t.after(() => providers.close());
-      const cluster = { server: 'https://h' };
       for (const config of [
-        providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } }),
-        load(t, { cluster, exec: execConfig }, options),
+        startProviders(t, plugin, options).getConfig(profile),
+        load(t, { exec: { command: plugin.command } }, options),
       ]) {
-        await assert.rejects(config.ready(), (error: unknown) => {
-          assert.ok(error instanceof PluginError);
-          assert.equal(error.code, 'PLUGIN_NOT_ALLOWED');
-          assert.match(error.message, /may not be run: /);
-          return true;
-        });
+        const refusal = { name: 'PluginError', code: 'PLUGIN_NOT_ALLOWED', message: /may not be run: / };
+        await assert.rejects(config.ready(), refusal);
         await config.close();
       }
     };
+    const allowlist = [{ command: '/bin/true' }, { command: 'x' }];
     await refused({ pluginPolicy: { policyType: 'DenyAll' } });
-    await refused({
-      pluginPolicy: { policyType: 'Allowlist', allowlist: [{ command: '/bin/true' }, { command: 'x' }] },
-    });
+    await refused({ pluginPolicy: { policyType: 'Allowlist', allowlist } });
     assert.equal(await plugin.runs(), 0);
   });
 
@@ -81,24 +70,15 @@ describe('the plugin allowlist (K.94, K.95)', () => {
     [{ policyType: 'DenyAll', allowlist: [] }, /does nothing with DenyAll: .*Allowlist/],
     [{ policyType: 'Allowlist', allowlist: [{ command: '' }] }, /allowlist\[0\]\.command: is empty/],
     [{ policyType: 'Allowlist', allowlist: [{ command: './a' }] }, /is a relative path/],
-    [
-      { policyType: 'Allowlist', allowlist: [{ command: '/x,/y' }] },
-      /holds a comma: make each plugin an entry of its own/,
-    ],
+    [{ policyType: 'Allowlist', allowlist: [{ command: '/x,/y' }] }, /a comma: make each plugin an entry of its own/],
     [{ policyType: 'Allowlist', allowlist: [{ command: '/a//b' }] }, /write \/a\/b/],
     [{ policyType: 'Allowlist', allowlist: [{ command: '/a/' }] }, /write \/a$/],
   ] as const) {
     test(`is validated at construction (K.92): ${JSON.stringify(pluginPolicy)}`, () => {
       // @ts-expect-error some of these are no policies
       const options: CredentialProvidersOptions = { pluginPolicy };
-      assert.throws(
-        () => new CredentialProviders([], options),
-        (error: unknown) => {
-          assert.ok(error instanceof ConfigurationError && error.code === 'OPTION_INVALID');
-          assert.match(error.message, message);
-          return true;
-        },
-      );
+      const refusal = { name: 'ConfigurationError', code: 'OPTION_INVALID', message };
+      assert.throws(() => new CredentialProviders([], options), refusal);
     });
   }
 });
@@ -172,28 +152,19 @@ describe('a plugin that somebody else can replace', () => {
     await chmod(join(folder, 'a'), 0o777);
     const warnings: string[] = [];
     const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-    const config = (options: CredentialProvidersOptions) => {
-      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: file } as const;
-      const providers = new CredentialProviders([{ name: 'x', execConfig }], { logger, ...options });
-      t.after(() => providers.close());
-      return providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] } });
-    };
+    const config = (options: CredentialProvidersOptions) =>
+      startProviders(t, { command: file }, { logger, ...options }).getConfig(profile);
     const lenient = config({});
     for (let i = 0; i < 3; i++) {
       lenient.invalidate();
       await lenient.ready();
     }
     assert.equal(warnings.length, 1);
-    assert.match(
-      warnings[0] ?? '',
-      /can be replaced by another user: .*\/a can be written by everybody; strictPluginFiles/,
-    );
+    const said = /can be replaced by another user: .*\/a can be written by everybody; strictPluginFiles/;
+    assert.match(warnings[0] ?? '', said);
     const strict = config({ strictPluginFiles: true });
-    await assert.rejects(strict.ready(), (error: unknown) => {
-      assert.ok(error instanceof PluginError && error.code === 'PLUGIN_FILE_UNSAFE');
-      assert.match(error.message, /let only root and the user of this process write there, or mount it read-only/);
-      return true;
-    });
+    const message = /let only root and the user of this process write there, or mount it read-only/;
+    await assert.rejects(strict.ready(), { name: 'PluginError', code: 'PLUGIN_FILE_UNSAFE', message });
     await chmod(join(folder, 'a'), 0o755);
     strict.invalidate();
     await strict.ready();

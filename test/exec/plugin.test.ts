@@ -5,19 +5,13 @@ import { describe, test } from 'node:test';
 import { runPlugin } from '../../src/exec/plugin.ts';
 import type { PluginCall } from '../../src/exec/plugin-call.ts';
 import { writePlugin } from '../../src/testing/index.ts';
-import { call, failure, options, secret } from '../fixtures/plugin-call.ts';
-import { ended, print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
-import { until } from '../fixtures/until.ts';
+import { call, failure, failureOf, options, secret } from '../fixtures/plugin-call.ts';
+import { print, setEnvironment, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 
 describe('what a plugin is given', () => {
   test("is the process's environment, then the exec config's, then the exec info, and its arguments verbatim", async (t) => {
     await using plugin = await writePlugin({ token: 't' });
-    process.env.CPC_TEST_FROM_PROCESS = 'process';
-    process.env.CPC_TEST_OVERRIDDEN = 'process';
-    t.after(() => {
-      delete process.env.CPC_TEST_FROM_PROCESS;
-      delete process.env.CPC_TEST_OVERRIDDEN;
-    });
+    setEnvironment(t, { CPC_TEST_FROM_PROCESS: 'process', CPC_TEST_OVERRIDDEN: 'process' });
     const args = ['a b', '', '$HOME', '*', 'line\nbreak', '--x=y'];
     const env = [
       { name: 'CPC_TEST_OVERRIDDEN', value: 'config' },
@@ -41,15 +35,9 @@ describe('what a plugin is given', () => {
     await using plugin = await writePlugin({ token: 't' });
     const env = [{ name: 'CONFIGURED', value: 'yes' }];
     await runPlugin(call({ command: plugin.command, env }), { ...options(t), cleanEnvironment: true });
-    const names = Object.keys(await plugin.lastEnvironment());
-    // The shell itself adds the last three.
-    const shells = ['PWD', 'OLDPWD', '_', 'SHLVL'];
-    assert.deepEqual(names.filter((name) => !shells.includes(name)).sort(), [
-      'CONFIGURED',
-      'HOME',
-      'KUBERNETES_EXEC_INFO',
-      'PATH',
-    ]);
+    // The shell itself adds the others.
+    const { PWD: _, OLDPWD: __, _: ___, SHLVL: ____, ...given } = await plugin.lastEnvironment();
+    assert.deepEqual(Object.keys(given).sort(), ['CONFIGURED', 'HOME', 'KUBERNETES_EXEC_INFO', 'PATH']);
   });
 
   test('is nothing of a profile where the policy is AppendIfNotExists and the environment has it, looked at for each run', async (t) => {
@@ -85,67 +73,52 @@ describe('the executable', () => {
   test("is looked up in the process's PATH, not in the one configured for the plugin", async (t) => {
     const { folder } = await shellPlugin(t, print({ token: 't' }));
     const before = process.env.PATH;
-    process.env.PATH = `${folder}:${before}`;
-    t.after(() => {
-      process.env.PATH = before;
-    });
+    setEnvironment(t, { PATH: `${folder}:${before}` });
     await runPlugin(call({ command: 'plugin' }), options(t));
     process.env.PATH = before;
     const env = [{ name: 'PATH', value: `${folder}:${before}` }];
-    await failure(runPlugin(call({ command: 'plugin', env }), options(t)), 'PLUGIN_NOT_FOUND');
+    await failureOf(t, { command: 'plugin', env }, 'PLUGIN_NOT_FOUND');
   });
 
   test('is never found through an entry of PATH that is relative to the working directory', async (t) => {
     const { folder } = await shellPlugin(t, print({ token: 't' }));
-    const before = { path: process.env.PATH, directory: process.cwd() };
-    t.after(() => {
-      process.env.PATH = before.path;
-      process.chdir(before.directory);
-    });
+    const directory = process.cwd();
+    t.after(() => process.chdir(directory));
     process.chdir(folder);
-    process.env.PATH = `.::${before.path}`;
-    await failure(runPlugin(call({ command: 'plugin' }), options(t)), 'PLUGIN_NOT_FOUND');
+    setEnvironment(t, { PATH: `.::${process.env.PATH}` });
+    await failureOf(t, { command: 'plugin' }, 'PLUGIN_NOT_FOUND');
   });
 
   test('that is missing is an error with the install hint', async (t) => {
     const exec = { command: '/nonexistent/plugin', installHint: 'Install it from example.dev\u001b[2J\u0007.' };
-    const error = await failure(runPlugin(call(exec), options(t)), 'PLUGIN_NOT_FOUND');
+    const error = await failureOf(t, exec, 'PLUGIN_NOT_FOUND');
     assert.match(error.message, /there is no such file.*\nInstall it from example\.dev\\u0007\./s);
-    assert.match(
-      (await failure(runPlugin(call({ command: 'no-such-plugin-x' }), options(t)), 'PLUGIN_NOT_FOUND')).message,
-      /no folder of PATH/,
-    );
+    const unknown = await failureOf(t, { command: 'no-such-plugin-x' }, 'PLUGIN_NOT_FOUND');
+    assert.match(unknown.message, /no folder of PATH/);
   });
 
   test('that is not executable, a folder, or lacks its interpreter is an error', async (t) => {
     const folder = await temporaryFolder(t);
     const file = join(folder, 'plain');
     await writeFile(file, 'x');
-    assert.match(
-      (await failure(runPlugin(call({ command: file }), options(t)), 'PLUGIN_NOT_EXECUTABLE')).message,
-      /chmod \+x/,
-    );
-    await failure(runPlugin(call({ command: folder }), options(t)), 'PLUGIN_NOT_EXECUTABLE');
+    const fails = async (command: string) => (await failureOf(t, { command }, 'PLUGIN_NOT_EXECUTABLE')).message;
+    assert.match(await fails(file), /chmod \+x/);
+    await fails(folder);
     await writeFile(file, '#!/nonexistent/interpreter\n');
     await chmod(file, 0o755);
-    assert.match(
-      (await failure(runPlugin(call({ command: file }), options(t)), 'PLUGIN_NOT_EXECUTABLE')).message,
-      /interpreter/,
-    );
+    assert.match(await fails(file), /interpreter/);
   });
 });
 
-describe('a working directory that is gone', () => {
-  test('gives an error like any other, which holds nothing of the arguments', async (t) => {
-    await using plugin = await writePlugin({ token: 't' });
-    const directory = process.cwd();
-    t.after(() => process.chdir(directory));
-    const folder = await temporaryFolder(t);
-    process.chdir(folder);
-    await rm(folder, { recursive: true });
-    const run = runPlugin(call({ command: plugin.command, args: [secret] }), options(t));
-    assert.match((await failure(run, 'PLUGIN_NOT_EXECUTABLE')).message, /could not be started/);
-  });
+test('a working directory that is gone gives an error like any other, which holds nothing of the arguments', async (t) => {
+  await using plugin = await writePlugin({ token: 't' });
+  const directory = process.cwd();
+  t.after(() => process.chdir(directory));
+  const folder = await temporaryFolder(t);
+  process.chdir(folder);
+  await rm(folder, { recursive: true });
+  const error = await failureOf(t, { command: plugin.command, args: [secret] }, 'PLUGIN_NOT_EXECUTABLE');
+  assert.match(error.message, /could not be started/);
 });
 
 describe('input over the limit of the kernel', () => {
@@ -159,10 +132,8 @@ describe('input over the limit of the kernel', () => {
     assert.match(await refused(call({ command, args: ['a', big] })), /argument 2 has 140001 bytes/);
     assert.match(await refused(call({ command, env: [{ name: 'BIG', value: big }] })), /variable BIG has 140005 bytes/);
     const cluster = { server: 'https://h', 'certificate-authority-data': big, config: null };
-    assert.match(
-      await refused(call({ command }, { cluster })),
-      /spec\.cluster\.certificate-authority-data alone.*provideClusterInfo: false/,
-    );
+    const said = /spec\.cluster\.certificate-authority-data alone.*provideClusterInfo: false/;
+    assert.match(await refused(call({ command }, { cluster })), said);
     assert.equal(await plugin.runs(), 0);
   });
 
@@ -171,41 +142,22 @@ describe('input over the limit of the kernel', () => {
     const env = [{ name: 'BIG', value: 'x'.repeat(131_072 - 'BIG='.length - 1) }];
     await runPlugin(call({ command: plugin.command, env }), options(t));
     const one = [{ name: 'BIG', value: `${env[0]?.value}x` }];
-    await failure(runPlugin(call({ command: plugin.command, env: one }), options(t)), 'PLUGIN_INPUT_TOO_LARGE');
+    await failureOf(t, { command: plugin.command, env: one }, 'PLUGIN_INPUT_TOO_LARGE');
   });
 
   test('is refused as a whole too', async (t) => {
     await using plugin = await writePlugin({ token: 't' });
     const args = new Array(60).fill('x'.repeat(120_000));
-    await failure(runPlugin(call({ command: plugin.command, args }), options(t)), 'PLUGIN_INPUT_TOO_LARGE');
+    await failureOf(t, { command: plugin.command, args }, 'PLUGIN_INPUT_TOO_LARGE');
   });
 });
 
-describe('a plugin that wants a terminal', () => {
-  test('and has none is not run', async (t) => {
-    // The test runner gives its children no terminal.
-    await using plugin = await writePlugin({ token: 't' });
-    const { command } = plugin;
-    await failure(runPlugin(call({ command, interactiveMode: 'Always' }), options(t)), 'PLUGIN_NO_TERMINAL');
-    assert.equal(await plugin.runs(), 0);
-    await runPlugin(call({ command, interactiveMode: 'IfAvailable' }), options(t));
-    assert.equal(await plugin.runs(), 1);
-  });
-});
-
-describe('many runs', () => {
-  test('are stopped when the library is closed', async (t) => {
-    const plugin = await shellPlugin(t, `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`);
-    const stop = new AbortController();
-    const run = runPlugin(call({ command: plugin.command }), { ...options(t), signal: stop.signal });
-    const failed = failure(run, 'PLUGIN_STOPPED');
-    let pid = '';
-    await until(t, async () => {
-      pid = await readFile(join(plugin.folder, 'pid'), 'utf8').catch(() => '');
-      return pid !== '';
-    });
-    stop.abort();
-    await failed;
-    await ended(t, Number(pid));
-  });
+test('a plugin that wants a terminal and has none is not run', async (t) => {
+  // The test runner gives its children no terminal.
+  await using plugin = await writePlugin({ token: 't' });
+  const { command } = plugin;
+  await failureOf(t, { command, interactiveMode: 'Always' }, 'PLUGIN_NO_TERMINAL');
+  assert.equal(await plugin.runs(), 0);
+  await runPlugin(call({ command, interactiveMode: 'IfAvailable' }), options(t));
+  assert.equal(await plugin.runs(), 1);
 });

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
 import { startProblem } from '../../src/exec/plugin-outcome.ts';
-import { CredentialProviders } from '../../src/index.ts';
 import { writePlugin } from '../../src/testing/index.ts';
-import { startCluster } from '../fixtures/fleet.ts';
+import { profileFor, startCluster, startProviders } from '../fixtures/fleet.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 
 const dist = (module: string) => new URL(`../../dist/${module}`, import.meta.url).href;
@@ -67,11 +66,8 @@ describe('a machine in trouble is not the fault of a plugin:', () => {
       await using plugin = await writePlugin({ token: 'token-1' });
       const args = [plugin.command, cluster.url, cluster.certificateAuthorityData, ...flags(plugin.command)];
       const [starved, later, server, serverLater] = await runStarved(args);
-      assert.deepEqual(
-        [starved?.name, starved?.code, starved?.retryable],
-        ['PluginError', 'PLUGIN_NOT_STARTED', true],
-        JSON.stringify(starved),
-      );
+      const { name, code, retryable } = starved ?? {};
+      assert.deepEqual([name, code, retryable], ['PluginError', 'PLUGIN_NOT_STARTED', true], JSON.stringify(starved));
       assert.match(String(starved?.message), /this process has no free descriptors: .*ulimit -n.* \(EMFILE\)$/);
       assert.equal(later?.code, flags(plugin.command).length === 0 ? undefined : 'PLUGIN_NOT_ALLOWED');
       if (later?.code) return;
@@ -84,20 +80,10 @@ describe('a machine in trouble is not the fault of a plugin:', () => {
   test('a plugin whose file is being written', async (t) => {
     const plugin = await shellPlugin(t, print({ token: 't' }));
     const cluster = await startCluster(t);
-    const providers = CredentialProviders.fromArgs(['--clusterprofile-access-provider', `google=${plugin.command}`], {
-      logger: { warn: () => undefined },
-    });
-    t.after(() => providers.close());
-    const config = providers.getConfig({
-      metadata: { name: 'spoke-1', namespace: 'fleet' },
-      status: { accessProviders: [{ name: 'google', cluster: { server: cluster.url } }] },
-    });
+    const config = startProviders(t, plugin).getConfig(profileFor(cluster));
     const descriptor = openSync(join(plugin.folder, 'plugin'), 'r+');
-    await assert.rejects(config.ready(), {
-      code: 'PLUGIN_NOT_STARTED',
-      retryable: true,
-      message: /rename it into place/,
-    });
+    const refusal = { code: 'PLUGIN_NOT_STARTED', retryable: true, message: /rename it into place/ };
+    await assert.rejects(config.ready(), refusal);
     closeSync(descriptor);
     config.invalidate();
     await config.ready();
