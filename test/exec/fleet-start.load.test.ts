@@ -15,9 +15,7 @@ sleep "0.$((2 + n % 7))"
 ${print({ token: 'token-1' })}`,
   );
   const options = { maxConcurrentPlugins: 8, pluginTimeoutMs: 5_000 };
-  const { command } = plugin;
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, provideClusterInfo: true } as const;
-  const providers = startProviders(t, plugin, options, { execConfig });
+  const providers = startProviders(t, plugin, options, { execConfig: { provideClusterInfo: true } });
   const count = 200;
   for (let input = 0; input < count; input++) {
     const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { input } }];

@@ -18,11 +18,10 @@ const onLinux = process.platform === 'linux';
 
 /** A config whose plugin is pinned, or is not. */
 function configOf(t: TestContext, command: string, allowlist: readonly object[], args: readonly string[] = []) {
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, args } as const;
   // The type of an entry is checked at construction.
   const options = { pluginPolicy: { policyType: 'Allowlist', allowlist } } as CredentialProvidersOptions;
   const profile = { status: { accessProviders: [{ name: 'fake', cluster: { server: 'https://h' } }] } };
-  return startProviders(t, { command }, options, { execConfig }).getConfig(profile);
+  return startProviders(t, { command }, options, { execConfig: { args } }).getConfig(profile);
 }
 
 describe('a plugin that is pinned to a digest', () => {

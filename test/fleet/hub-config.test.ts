@@ -3,10 +3,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Fleet, LeaderElection, reflect } from '../../src/fleet/index.ts';
-import { RestConfig } from '../../src/index.ts';
-import { parseKubeconfigOptions, readKubeconfig } from '../../src/rest/from-kubeconfig.ts';
-import { Connections } from '../../src/rest/transport/connections.ts';
 import { isEngaged, kubeconfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { impatientConfig } from '../fixtures/impatient.ts';
 import { listen } from '../fixtures/listen.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -44,14 +42,8 @@ test('a fleet sees its hub again when the connection has died silently', async (
   const cluster = await spoke();
   publish('one', cluster);
   const { certificateAuthorityData } = hub;
-  const options = { logger: { warn: () => undefined } };
-  const parts = readKubeconfig({ text: kubeconfigFor({ url: way.url, certificateAuthorityData }, 'hub') }, options);
-  // As in life, but faster.
   const liveness = { pingIntervalMs: 200, silenceMs: 1_000 };
-  const connections = new Connections({ ...parseKubeconfigOptions(options), signal: t.signal, liveness });
-  const config = RestConfig.create({ ...parts, connections });
-  t.after(() => config.close());
-  const fleet = run({ hub: config });
+  const fleet = run({ hub: impatientConfig(t, { url: way.url, certificateAuthorityData }, liveness) });
   await until(t, () => isEngaged(fleet, 'one'));
   way.fallSilent();
   publish('two', cluster);

@@ -7,6 +7,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { profileOf } from '../fixtures/close.ts';
 import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { statusOf } from '../fixtures/requests.ts';
 import { ended, print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -72,8 +73,7 @@ describe('close() of the providers', () => {
 
   test('while a plugin runs and others wait for its place: all reject, none starts, and the process is gone', async (t) => {
     const plugin = await waitingPlugin(t);
-    const { command } = plugin;
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, provideClusterInfo: true } as const;
+    const execConfig = { provideClusterInfo: true };
     const providers = startProviders(t, plugin, { maxConcurrentPlugins: 1 }, { execConfig });
     const runs = [1, 2, 3].map((port) =>
       assert.rejects(providers.getConfig(profileOf(`https://127.0.0.1:${port}`)).ready(), stopped),
@@ -90,13 +90,7 @@ describe('close() of the providers', () => {
     await config.ready();
     cluster.setTokens({});
     await plugin.answer({ token: 'token-2', delayMs: 60_000 });
-    const refused = request(`${cluster.url}/version`, { dispatcher: config.dispatcher }).then(
-      async ({ statusCode, body }) => {
-        await body.dump();
-        return statusCode;
-      },
-      () => 401,
-    );
+    const refused = statusOf(`${cluster.url}/version`, { dispatcher: config.dispatcher }).catch(() => 401);
     await until(t, async () => (await plugin.runs()) === 2);
     await providers.close();
     assert.equal(await refused, 401);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
+import { CoreV1Api } from '@kubernetes/client-node';
 import { parseFlags } from '../../src/access/flags.ts';
 import { parseProviderFile } from '../../src/access/provider-schema.ts';
 import { decodeExecCredential } from '../../src/exec/exec-credential.ts';
@@ -13,6 +14,7 @@ import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startFleet } from '../fixtures/fleet.ts';
 import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { fc } from '../fixtures/property.ts';
+import { rejection } from '../fixtures/thrown.ts';
 
 /** Everything that a value could show of itself. */
 function shown(value: unknown): string {
@@ -184,20 +186,29 @@ describe('a secret', () => {
       answer: { token: secret, stderr: `the token is ${secret}\n` },
       options: { logger: { warn: log, info: log, debug: log } },
     });
-    await config.ready();
-    said.push(shown(config), shown(providers), shown(config.dispatcher), shown(config.access), config.exportConfig());
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    const parts = () => [config, providers, config.dispatcher, config.access].map(shown);
+    said.push(...parts(), config.exportConfig());
+    cluster.setTokens({});
     for (const answer of [
+      { token: secret, stderr: `using ${secret}\n`, exitCode: 1 },
       { exitCode: 1, stderr: `cannot use ${secret}` },
+      // Nothing on stdout, and the credential has been invalidated: only what was known before can be recognised.
+      { stdout: '', stderr: `the token ${secret} has expired`, exitCode: 1 },
       { stdout: `{"apiVersion": "${secret}"}` },
+      { stdout: `{"token":"${secret}"`, stderr: `Bearer ${secret}` },
       { stdout: `${secret}` },
       { token: `${secret}\n` },
     ]) {
       await plugin.answer(answer);
-      cluster.setTokens({});
+      // With the credential of before at first, which is refused.
+      said.push(shown(await rejection(core.listNamespace())));
       config.invalidate();
-      said.push(shown(await config.ready().catch((error: unknown) => error)));
+      said.push(shown(await rejection(core.listNamespace())), shown(await rejection(config.ready())));
     }
-    assert.ok(said.length > 10);
+    said.push(...parts());
+    assert.ok(said.length > 20);
     for (const text of said) assert.ok(!text.includes(secret), text);
   });
 });

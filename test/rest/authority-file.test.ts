@@ -19,6 +19,12 @@ const issue = (authority: Authority) => {
   return { cert: certificate, key };
 };
 
+const answers = (config: RestConfig) =>
+  namespaces(config).then(
+    () => true,
+    () => false,
+  );
+
 /** A server, and a folder with the authority's file: `ca.crt`. */
 async function start(t: TestContext) {
   const folder = await temporaryFolder(t);
@@ -36,18 +42,16 @@ async function start(t: TestContext) {
     else stream.end('{"items":[]}');
   });
   const { port } = await listen(t, server);
-  t.after(() => {
+  const breakOff = () => {
     for (const session of sessions) session.destroy();
-  });
+  };
+  t.after(breakOff);
   const file = join(folder, 'ca.crt');
   await writeFile(file, before.certificate);
   const clock = { now: 0 };
   const logged: string[] = [];
-  const logger = {
-    warn: (_fields: object, message: string) => logged.push(message),
-    info: (_fields: object, message: string) => logged.push(message),
-  };
-  const options: KubeconfigOptions = { clock: () => clock.now, logger };
+  const log = (_fields: object, message: string) => logged.push(message);
+  const options: KubeconfigOptions = { clock: () => clock.now, logger: { warn: log, info: log } };
   const url = `https://127.0.0.1:${port}`;
   /** A minute later somebody asks, and the file is read behind that request. */
   const later = async (config: RestConfig) => {
@@ -64,9 +68,7 @@ async function start(t: TestContext) {
     connections: () => connections,
     /** The server shows a certificate of this authority from now on. */
     show: (authority: Authority) => server.setSecureContext(issue(authority)),
-    breakOff: () => {
-      for (const session of sessions) session.destroy();
-    },
+    breakOff,
     load: (user: object = {}) => {
       const text = kubeconfig({ cluster: { server: url, 'certificate-authority': file }, exec: null, user });
       const config = RestConfig.fromKubeConfig({ text }, options);
@@ -133,10 +135,8 @@ describe("a cluster's authority in a file", () => {
       await later(config);
       breakOff();
       assert.equal(await namespaces(config), 0);
-      assert.match(
-        logged.join('\n'),
-        /^[^\n]*certificate-authority: \S*ca\.crt [^\n]*; what was read before serves on$/,
-      );
+      const once = /^[^\n]*certificate-authority: \S*ca\.crt [^\n]*; what was read before serves on$/;
+      assert.match(logged.join('\n'), once);
       // As a careful writer does it.
       await writeFile(`${file}.next`, after.certificate);
       await rename(`${file}.next`, file);
@@ -144,10 +144,7 @@ describe("a cluster's authority in a file", () => {
       breakOff();
       await until(t, async () => {
         await later(config);
-        return namespaces(config).then(
-          () => true,
-          () => false,
-        );
+        return answers(config);
       });
       assert.match(logged.join('\n'), /the authority's file can be used again/);
     });
@@ -166,11 +163,6 @@ describe("a cluster's authority in a file", () => {
     await assert.rejects(namespaces(config), { code: 'TLS_UNTRUSTED' });
     await writeFile(file, after.certificate);
     await later(config);
-    await until(t, () =>
-      namespaces(config).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await until(t, () => answers(config));
   });
 });

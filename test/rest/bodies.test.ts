@@ -7,6 +7,7 @@ import { request } from 'undici';
 import { startDeadServer } from '../fixtures/dead-server.ts';
 import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { profileAt } from '../fixtures/raw-h2.ts';
+import { statusOf } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
 const gone = new Error('the disk is gone');
@@ -19,20 +20,17 @@ describe('a body that fails', () => {
 
     test(`because its file is not there gives the error of the file (${protocol})`, async (t) => {
       const { cluster, config } = await startFleet(t, { cluster: { http2 } });
-      const post = () =>
+      const { dispatcher } = config;
+      const post = () => {
+        const body = createReadStream('/does/not/exist');
         // One that is answered when its body is there.
-        request(`${cluster.url}/api/v1/namespaces`, {
-          method: 'POST',
-          body: createReadStream('/does/not/exist'),
-          dispatcher: config.dispatcher,
-        });
+        return request(`${cluster.url}/api/v1/namespaces`, { method: 'POST', body, dispatcher });
+      };
       // While the plugin runs, on a new connection, and on one that stands.
       for (let i = 0; i < 3; i++) await assert.rejects(post(), { code: 'ENOENT' });
       await config.ready();
       for (let i = 0; i < 3; i++) await assert.rejects(post(), { code: 'ENOENT' });
-      const { statusCode, body } = await request(`${cluster.url}/version`, { dispatcher: config.dispatcher });
-      await body.dump();
-      assert.equal(statusCode, 200);
+      assert.equal(await statusOf(`${cluster.url}/version`, { dispatcher: config.dispatcher }), 200);
     });
 
     test(`in the middle gives its own error, and the connection goes on (${protocol})`, async (t) => {
@@ -58,8 +56,7 @@ describe('a body that fails', () => {
   test('after its request has ended warnings nobody', async (t) => {
     const { cluster, config } = await startFleet(t);
     const body = Readable.from(['{}']);
-    const posted = await request(`${cluster.url}/version`, { method: 'POST', body, dispatcher: config.dispatcher });
-    await posted.body.dump();
+    await statusOf(`${cluster.url}/version`, { method: 'POST', body, dispatcher: config.dispatcher });
     body.emit('error', gone);
   });
 });

@@ -12,6 +12,7 @@ import {
 } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';
+import { until } from '../fixtures/until.ts';
 
 describe('every kind of client', () => {
   for (const http2 of [true, false]) {
@@ -20,10 +21,8 @@ describe('every kind of client', () => {
     test(`generated APIs are authenticated over ${protocol}`, async (t) => {
       const { cluster, plugin, config } = await startFleet(t, { cluster: { http2 } });
       const core = config.makeApiClient(CoreV1Api);
-      assert.deepEqual(
-        (await core.listNamespace()).items.map(({ metadata }) => metadata?.name),
-        ['default', 'kube-system'],
-      );
+      const names = (await core.listNamespace()).items.map(({ metadata }) => metadata?.name);
+      assert.deepEqual(names, ['default', 'kube-system']);
       const created = await core.createNamespace({ body: { metadata: { name: 'new' } } });
       assert.equal(created.metadata?.name, 'new');
       const review = await config.makeApiClient(AuthenticationV1Api).createSelfSubjectReview({ body: {} });
@@ -37,21 +36,12 @@ describe('every kind of client', () => {
     test(`Watch sees events over ${protocol}`, async (t) => {
       const { cluster, config } = await startFleet(t, { cluster: { http2 } });
       const names: (string | undefined)[] = [];
-      let got: () => void = () => {};
-      const three = new Promise<void>((resolve) => {
-        got = () => names.length >= 3 && resolve();
-      });
-      const controller = await new Watch(config).watch(
-        '/api/v1/namespaces',
-        {},
-        (type, object) => {
-          names.push(`${type} ${object.metadata.name}`);
-          if (names.length === 2) cluster.add(newNamespace('later'));
-          got();
-        },
-        () => {},
-      );
-      await three;
+      const onEvent = (type: string, { metadata }: { metadata: { name: string } }) => {
+        names.push(`${type} ${metadata.name}`);
+        if (names.length === 2) cluster.add(newNamespace('later'));
+      };
+      const controller = await new Watch(config).watch('/api/v1/namespaces', {}, onEvent, () => {});
+      await until(t, () => names.length >= 3);
       controller.abort();
       assert.deepEqual(names, ['ADDED default', 'ADDED kube-system', 'ADDED later']);
     });
@@ -66,14 +56,8 @@ describe('every kind of client', () => {
       metadata: { name, labels },
     });
     await objects.create(namespace('one'));
-    const applied = await objects.patch(
-      namespace('two', { a: 'b' }),
-      undefined,
-      undefined,
-      'me',
-      true,
-      PatchStrategy.ServerSideApply,
-    );
+    const two = namespace('two', { a: 'b' });
+    const applied = await objects.patch(two, undefined, undefined, 'me', true, PatchStrategy.ServerSideApply);
     assert.equal(applied.metadata?.labels?.a, 'b');
     assert.equal((await objects.read(namespace('two'))).metadata?.name, 'two');
     await objects.delete(namespace('one'));
@@ -110,21 +94,16 @@ describe('every kind of client', () => {
   });
 });
 
-describe('a path prefix', () => {
-  test('is kept on every request', async (t) => {
-    const { cluster, config } = await startFleet(t, { cluster: { pathPrefix: '/v1/projects/1' } });
-    const urls: string[] = [];
-    cluster.onRequest = ({ url }) => urls.push(url);
-    const core = config.makeApiClient(CoreV1Api);
-    await core.listNamespace();
-    const { body } = await request(`${config.access.cluster.server}/api/v1/namespaces?watch=true`, {
-      dispatcher: config.dispatcher,
-    });
-    await once(body, 'readable');
-    body.on('error', () => {}).destroy();
-    assert.ok(
-      urls.every((url) => url.startsWith('/v1/projects/1/api/v1/namespaces')),
-      urls.join(),
-    );
-  });
+test('a path prefix is kept on every request', async (t) => {
+  const { cluster, config } = await startFleet(t, { cluster: { pathPrefix: '/v1/projects/1' } });
+  const urls: string[] = [];
+  cluster.onRequest = ({ url }) => urls.push(url);
+  const core = config.makeApiClient(CoreV1Api);
+  await core.listNamespace();
+  const { dispatcher, access } = config;
+  const { body } = await request(`${access.cluster.server}/api/v1/namespaces?watch=true`, { dispatcher });
+  await once(body, 'readable');
+  body.on('error', () => {}).destroy();
+  const kept = urls.every((url) => url.startsWith('/v1/projects/1/api/v1/namespaces'));
+  assert.ok(kept, urls.join());
 });

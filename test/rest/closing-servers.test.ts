@@ -30,17 +30,11 @@ describe('a server that answers one request on each connection', () => {
         const lines: string[] = [];
         const logger = { warn: () => {}, debug: (_fields: object, message: string) => void lines.push(message) };
         const { dispatcher, url } = await startConfigAt(t, server, { logger });
-        const send = async () => {
-          const body = method === 'POST' ? '{}' : null;
-          const { body: answered } = await request(url, { dispatcher, method, body });
-          return await answered.text();
-        };
+        const body = method === 'POST' ? '{}' : null;
+        const send = async () => (await request(url, { dispatcher, method, body })).body.text();
         const texts = await Promise.all(Array.from({ length: 20 }, send));
         assert.deepEqual(new Set(texts), new Set(['{}']));
         assert.equal(served, 20);
-        assert.deepEqual(
-          lines.filter((line) => line.includes('is sent again')),
-          [],
-        );
+        assert.ok(!lines.some((line) => line.includes('is sent again')), lines.join('\n'));
       });
 });

@@ -3,17 +3,14 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer as createTlsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
-import { request } from 'undici';
-import { parseKubeconfigOptions, readKubeconfig } from '../../src/rest/from-kubeconfig.ts';
-import { RestConfig } from '../../src/rest/rest-config.ts';
-import { Connections } from '../../src/rest/transport/connections.ts';
 import { parseProxy } from '../../src/rest/transport/proxy.ts';
 import { proxyContext } from '../../src/rest/transport/trust.ts';
 import { openTunnel } from '../../src/rest/transport/tunnel.ts';
-import { kubeconfigFor } from '../fixtures/fleet-hub.ts';
+import { impatientConfig } from '../fixtures/impatient.ts';
 import { listen } from '../fixtures/listen.ts';
 import { startHttpProxy } from '../fixtures/proxies.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { placeAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { statusOf } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
 const responseTimeoutMs = 1_000;
@@ -29,19 +26,9 @@ async function startDeaf(t: TestContext, { requestTimeoutMs }: { readonly reques
   });
   let deaf: number | undefined;
   const { port } = await listen(t, server);
-  const { server: url = '', 'certificate-authority-data': certificateAuthorityData = '' } =
-    profileAt(port).status?.accessProviders?.[0]?.cluster ?? {};
-  const options = { logger: { warn: () => undefined }, ...(requestTimeoutMs ? { requestTimeoutMs } : {}) };
-  const parts = readKubeconfig({ text: kubeconfigFor({ url, certificateAuthorityData }, 'token') }, options);
-  const liveness = requestTimeoutMs ? {} : { responseTimeoutMs };
-  const connections = new Connections({ ...parseKubeconfigOptions(options), signal: t.signal, liveness });
-  const config = RestConfig.create({ ...parts, connections });
-  t.after(() => connections.close());
-  const send = async (method: 'GET' | 'POST' | 'DELETE') => {
-    const { statusCode, body } = await request(`${url}/x`, { dispatcher: config.dispatcher, method });
-    await body.dump();
-    return statusCode;
-  };
+  const [liveness, options] = requestTimeoutMs ? [{}, { requestTimeoutMs }] : [{ responseTimeoutMs }, {}];
+  const { dispatcher } = impatientConfig(t, placeAt(port), liveness, options);
+  const send = (method: 'GET' | 'POST' | 'DELETE') => statusOf(`https://127.0.0.1:${port}/x`, { dispatcher, method });
   assert.equal(await send('GET'), 200);
   seen.length = 0;
   return { send, seen, port };
@@ -91,8 +78,7 @@ describe('an idle connection is probed after 15 seconds', { skip: process.platfo
   for (const certificate of [undefined, { certificate: tlsOptions.cert, key: tlsOptions.key }])
     test(`that leads to an ${certificate ? 'https' : 'http'} proxy`, async (t) => {
       const { url } = await startHttpProxy(t, certificate ? { certificate } : {});
-      const { cluster } = profileAt(1).status?.accessProviders?.[0] ?? {};
-      const authority = Buffer.from(cluster?.['certificate-authority-data'] ?? '', 'base64').toString();
+      const authority = Buffer.from(placeAt(1).certificateAuthorityData, 'base64').toString();
       const server = await listen(t, createTlsServer(tlsOptions));
       const proxy = parseProxy(url);
       const options = { timeoutMs: 5_000, secureContext: () => proxyContext(authority) };

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { type TestContext, test } from 'node:test';
-import { Watch } from '@kubernetes/client-node';
-import { request } from 'undici';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { tlsOptions } from '../fixtures/raw-h2.ts';
+import { endOfWatch, statusOf } from '../fixtures/requests.ts';
 
 async function startHinting(t: TestContext, answer: (response: ServerResponse, count: number) => void) {
   let count = 0;
@@ -24,11 +23,7 @@ async function startHinting(t: TestContext, answer: (response: ServerResponse, c
 test('hints before a 401 do not say that the server took the credential', async (t) => {
   const { plugin, lines, config } = await startHinting(t, (response) => response.writeHead(401).end());
   const { dispatcher, access } = config;
-  for (let i = 0; i < 4; i++) {
-    const { statusCode, body } = await request(access.cluster.server, { dispatcher });
-    await body.dump();
-    assert.equal(statusCode, 401);
-  }
+  for (let i = 0; i < 4; i++) assert.equal(await statusOf(access.cluster.server, { dispatcher }), 401);
   // The first refresh was of no use, and the next is held back.
   assert.equal(await plugin.runs(), 2);
   assert.equal(lines.length, 1, lines.join('\n'));
@@ -40,9 +35,6 @@ test('a watch whose connection is lost after hints is tried again', async (t) =>
     else response.writeHead(200).end('{"type":"ADDED","object":{}}\n');
   });
   const seen: string[] = [];
-  const error = await new Promise((resolve) => {
-    new Watch(config).watch('/api/v1/pods', {}, (phase) => seen.push(phase), resolve);
-  });
-  assert.equal(error, null);
+  assert.equal(await endOfWatch(config, '/api/v1/pods', (phase) => seen.push(phase)), null);
   assert.deepEqual(seen, ['ADDED']);
 });

@@ -4,12 +4,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CoreV1Api, Watch } from '@kubernetes/client-node';
+import { CoreV1Api } from '@kubernetes/client-node';
 import { upgrade, WebSocket } from 'undici';
-import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { authority, certificateAuthorityData } from '../fixtures/close.ts';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { restConfigFor } from '../fixtures/fleet-hub.ts';
 import { tlsOptions } from '../fixtures/raw-h2.ts';
+import { endOfWatch } from '../fixtures/requests.ts';
 import { startTlsServer } from '../fixtures/tls-server.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -54,9 +55,7 @@ for (const how of ends) {
 
     test('ends a watch that waits for its next try', async (t) => {
       const busy = await startBusy(t, 1);
-      const ended = new Promise<unknown>((resolve) => {
-        new Watch(busy.config).watch('/api/v1/namespaces', {}, () => {}, resolve);
-      });
+      const ended = endOfWatch(busy.config);
       await until(t, () => busy.messages.some((message) => /is tried again/.test(message)));
       await end(how, busy);
       const error = await ended;
@@ -107,9 +106,7 @@ describe('a socket that an upgrade has left', () => {
   });
 
   test("is undici's WebSocket, too", async (t) => {
-    const authority = createCertificateAuthority();
     const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const certificateAuthorityData = Buffer.from(authority.certificate).toString('base64');
     const { dispatcher } = restConfigFor({ url: server.url, certificateAuthorityData }, 'token-1');
     const socket = new WebSocket(server.url.replace('https', 'wss'), { dispatcher });
     await once(socket, 'open');

@@ -14,10 +14,10 @@ const ways: Readonly<Record<string, (config: RestConfig) => Promise<unknown>>> =
   "undici's request": async ({ dispatcher, access }) =>
     (await request(`${access.cluster.server}/version`, { dispatcher })).body.dump(),
   'config.fetch': async (config) => (await config.fetch('/version')).text(),
-  'config.fetch with a body': async (config) =>
-    (
-      await config.fetch('/api/v1/namespaces/default/configmaps', { method: 'POST', body: JSON.stringify(configMap()) })
-    ).text(),
+  'config.fetch with a body': async (config) => {
+    const init = { method: 'POST', body: JSON.stringify(configMap()) };
+    await (await config.fetch('/api/v1/namespaces/default/configmaps', init)).text();
+  },
   'a generated client': (config) =>
     config.makeApiClient(CoreV1Api).createNamespacedConfigMap({ namespace: 'default', body: configMap() }),
 };

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { ConnectionError, PluginError, RequestError } from '../../src/index.ts';
+import { RequestError } from '../../src/index.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
+import { rejection } from '../fixtures/thrown.ts';
 
 describe('config.fetch', () => {
   test('works without its config, as other clients take a fetch', async (t) => {
@@ -40,30 +41,24 @@ describe('config.fetch', () => {
   test('rejects with our own errors, which name the cluster', async (t) => {
     const { cluster, config, plugin } = await startFleet(t);
     await plugin.answer({ exitCode: 1 });
-    await assert.rejects(config.fetch('/version'), (error: unknown) => {
-      assert.ok(error instanceof PluginError);
-      return error.message.startsWith(`ClusterProfile fleet/spoke, ${cluster.url}: access provider fake: plugin `);
-    });
+    const message = new RegExp(`^ClusterProfile fleet/spoke, ${cluster.url}: access provider fake: plugin `);
+    await assert.rejects(config.fetch('/version'), { name: 'PluginError', message });
     await plugin.answer({ token: 'token-1' });
     config.invalidate();
     cluster.failNext({ redirect: 'https://elsewhere.example.dev' });
     await assert.rejects(config.fetch('/version'), { code: 'FOREIGN_ORIGIN', profile: 'fleet/spoke' });
     cluster.failNext({ redirect: '/loop' }, 30);
-    await assert.rejects(config.fetch('/version'), (error: unknown) => {
-      assert.ok(error instanceof RequestError && error.code === 'REQUEST_INVALID');
-      assert.match(
-        error.message,
-        /^ClusterProfile fleet\/spoke, https:\S+: the request failed: redirect count exceeded$/,
-      );
-      return true;
+    await assert.rejects(config.fetch('/version'), {
+      name: 'RequestError',
+      code: 'REQUEST_INVALID',
+      message: /^ClusterProfile fleet\/spoke, https:\S+: the request failed: redirect count exceeded$/,
     });
     for (const target of ['https://', 'file:///etc/passwd', 'https://elsewhere.example.dev/x']) {
       await assert.rejects(config.fetch(target), { name: 'RequestError', profile: 'fleet/spoke' }, target);
     }
     await cluster.close();
-    await assert.rejects(config.fetch('/version'), (error: unknown) => {
-      return error instanceof ConnectionError && error.code === 'CONNECT_FAILED' && error.profile === 'fleet/spoke';
-    });
+    const failed = { name: 'ConnectionError', code: 'CONNECT_FAILED', profile: 'fleet/spoke' };
+    await assert.rejects(config.fetch('/version'), failed);
     await config.close();
     await assert.rejects(config.fetch('/version'), { code: 'CONFIG_CLOSED', profile: 'fleet/spoke' });
   });
@@ -124,13 +119,11 @@ describe('config.fetch', () => {
     test(`refuses ${what} with an error that names the cluster, and shows no value`, async (t) => {
       const { config } = await startFleet(t);
       if (what === 'a body that was used' && !used.bodyUsed) await used.text();
-      await assert.rejects(Reflect.apply(config.fetch, config, [target, init]), (error: unknown) => {
-        assert.ok(error instanceof RequestError && error.code === 'REQUEST_INVALID', String(error));
-        assert.match(error.message, /^ClusterProfile fleet\/spoke, https:/);
-        assert.match(error.message, expected);
-        assert.doesNotMatch(inspect(error), /hunter2/);
-        return true;
-      });
+      const error = await rejection(Reflect.apply(config.fetch, config, [target, init]));
+      assert.ok(error instanceof RequestError && error.code === 'REQUEST_INVALID', String(error));
+      assert.match(error.message, /^ClusterProfile fleet\/spoke, https:/);
+      assert.match(error.message, expected);
+      assert.doesNotMatch(inspect(error), /hunter2/);
     });
   }
 });
@@ -166,52 +159,38 @@ describe('inspect of a config', () => {
   });
 });
 
+/** The error of a call has these words. */
+async function says(call: Promise<unknown>, words: string): Promise<void> {
+  const error = String(await rejection(call));
+  assert.ok(error.includes(words), error);
+}
+
 describe('a 401', () => {
   test('that a generated client gets says which cluster refuses what', async (t) => {
     const { cluster, config } = await startFleet(t);
     cluster.setTokens({});
     const core = config.makeApiClient(CoreV1Api);
-    for (let i = 0; i < 2; i++) {
-      await assert.rejects(core.listNamespace(), (error: unknown) => {
-        const why =
-          'the server refuses the credential (401), and the refreshed one too: check whether the server knows';
-        const line = `ClusterProfile fleet/spoke, ${cluster.url}: GET /api/v1/namespaces was answered with 401: ${why}`;
-        assert.ok(String(error).includes(line), String(error));
-        return true;
-      });
-    }
+    const answered = `ClusterProfile fleet/spoke, ${cluster.url}: GET /api/v1/namespaces`;
+    const why = 'the server refuses the credential (401), and the refreshed one too: check whether the server knows';
+    for (let i = 0; i < 2; i++) await says(core.listNamespace(), `${answered} was answered with 401: ${why}`);
     cluster.setTokens({ 'token-1': 'me' });
     await core.listNamespace();
-    await assert.rejects(core.readNamespace({ name: 'none' }), (error: unknown) => {
-      const line = `ClusterProfile fleet/spoke, ${cluster.url}: GET /api/v1/namespaces/none was answered with 404"`;
-      return String(error).includes(line);
-    });
+    await says(core.readNamespace({ name: 'none' }), `${answered}/none was answered with 404"`);
   });
 
   test('to an expired client certificate says that it has expired, and when', async (t) => {
     const cluster = await startCluster(t);
     const own = createCertificateAuthority();
     for (const [notBefore, notAfter, words] of [
-      [
-        '2020-01-01',
-        '2021-02-03',
-        'its client certificate has expired (at 2021-02-03T00:00:00.000Z): see why it is not renewed',
-      ],
-      [
-        '2990-01-01',
-        '2991-01-01',
-        'its client certificate is not valid before 2990-01-01T00:00:00.000Z: see the clocks',
-      ],
+      ['2020-01-01', '2021-02-03', 'has expired (at 2021-02-03T00:00:00.000Z): see why it is not renewed'],
+      ['2990-01-01', '2991-01-01', 'is not valid before 2990-01-01T00:00:00.000Z: see the clocks'],
     ] as const) {
       const dates = { notBefore: new Date(notBefore), notAfter: new Date(notAfter) };
       // The server asks for certificates of its own authority: one of another that looks like it is as good here.
       const { certificate, key } = own.issue({ commonName: 'me', client: true, ...dates });
       const plugin = await startPlugin(t, { clientCertificateData: certificate, clientKeyData: key });
       const core = startProviders(t, plugin).getConfig(profileFor(cluster)).makeApiClient(CoreV1Api);
-      await assert.rejects(core.listNamespace(), (error: unknown) => {
-        assert.ok(String(error).includes(words), String(error));
-        return true;
-      });
+      await says(core.listNamespace(), `its client certificate ${words}`);
     }
   });
 });

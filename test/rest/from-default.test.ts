@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { ConfigurationError, type KubeconfigOptions, RestConfig } from '../../src/index.ts';
+import { type KubeconfigOptions, RestConfig } from '../../src/index.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
 import { homeKubeconfig } from '../../src/util/folders.ts';
 import { startCluster } from '../fixtures/fleet.ts';
@@ -77,10 +77,8 @@ describe('RestConfig.fromDefault', () => {
     const cluster = await startCluster(t);
     await write('.kube/config', 'https://home');
     const env = { KUBECONFIG: join(home, 'gone') };
-    assert.throws(
-      () => server(env),
-      /gone: does not exist, and this is no pod with a service account: correct KUBECONFIG/,
-    );
+    const gone = /gone: does not exist, and this is no pod with a service account: correct KUBECONFIG/;
+    assert.throws(() => server(env), gone);
     await mount(serviceAccount, filesOf(cluster));
     assert.equal(server({ ...env, ...podOf(cluster) }), cluster.url);
     assert.match(warnings.join(), /KUBECONFIG names no file that exists: the pod's service account is used instead/);
@@ -101,16 +99,9 @@ describe('RestConfig.fromDefault', () => {
 
   test('says what to do where there is nothing', async (t) => {
     const { home, server } = await startMachine(t);
-    assert.throws(
-      () => server({}),
-      (error) => {
-        assert.ok(error instanceof ConfigurationError);
-        const path = join(home, '.kube/config');
-        const what = `kubeconfig ${path}: does not exist, and this is no pod with a service account`;
-        assert.equal(error.message, `${what}: set KUBECONFIG, or write one there`);
-        return error.code === 'KUBECONFIG_INVALID';
-      },
-    );
+    const what = `kubeconfig ${join(home, '.kube/config')}: does not exist, and this is no pod with a service account`;
+    const message = `${what}: set KUBECONFIG, or write one there`;
+    assert.throws(() => server({}), { name: 'ConfigurationError', code: 'KUBECONFIG_INVALID', message });
   });
 
   test('needs no home where KUBECONFIG is set, and says what to do where it is not', async (t) => {
@@ -172,12 +163,8 @@ describe('in a pod', () => {
     const { server, serviceAccount } = await startMachine(t);
     const cluster = await startCluster(t);
     await mount(serviceAccount, filesOf(cluster));
-    assert.equal(
-      server({ KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }),
-      'https://[fd00::1]:443',
-    );
-    assert.throws(() => server({ KUBERNETES_SERVICE_HOST: 'a b', KUBERNETES_SERVICE_PORT: '443' }), {
-      code: 'KUBECONFIG_INVALID',
-    });
+    const serverAt = (host: string) => server({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: '443' });
+    assert.equal(serverAt('fd00::1'), 'https://[fd00::1]:443');
+    assert.throws(() => serverAt('a b'), { code: 'KUBECONFIG_INVALID' });
   });
 });

@@ -143,11 +143,8 @@ describe('config.agent', () => {
   });
 
   test('is one of node:http for a server without TLS', async (t) => {
-    const { port } = await listen(
-      t,
-      createServer((_incoming, response) => response.end('plain')),
-    );
-    const server = `http://127.0.0.1:${port}`;
+    const plain = createServer((_incoming, response) => response.end('plain'));
+    const server = `http://127.0.0.1:${(await listen(t, plain)).port}`;
     const config = load(t, { cluster: { server }, exec: null });
     const outgoing = get(`${server}/x`, { agent: config.agent });
     const [response]: IncomingMessage[] = await once(outgoing, 'response');

@@ -3,18 +3,26 @@ import { createServer as createTlsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api, setHeaderOptions } from '@kubernetes/client-node';
-import { request } from 'undici';
 import type { SeenRequest } from '../../src/testing/index.ts';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { startCluster, startFleet, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, headersOf, load, namespaces } from '../fixtures/kubeconfigs.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { statusOf } from '../fixtures/requests.ts';
 
 /** A config whose kubeconfig impersonates somebody, and its cluster. */
 async function start(t: TestContext, user: object) {
   const [cluster, plugin] = [await startCluster(t), await startPlugin(t)];
   const config = load(t, { cluster: clusterOf(cluster), user, exec: { command: plugin.command } });
   return { cluster, plugin, config };
+}
+
+/** Two header lines of one name come as Node joins them. */
+function isJane(headers: SeenRequest['headers']): void {
+  assert.equal(headers['impersonate-user'], 'jane');
+  assert.equal(headers['impersonate-uid'], 'u-1');
+  assert.equal(headers['impersonate-group'], 'dev, ops');
+  assert.equal(headers['impersonate-extra-acme.com%2fproject'], 'p1, p2');
 }
 
 describe('impersonation', () => {
@@ -28,11 +36,7 @@ describe('impersonation', () => {
   test('sends each header, each group on its own, and a name in the form that the API server decodes', async (t) => {
     const { cluster, config } = await start(t, user);
     const headers = await headersOf(cluster, config);
-    assert.equal(headers['impersonate-user'], 'jane');
-    assert.equal(headers['impersonate-uid'], 'u-1');
-    // Two header lines, as Node joins them.
-    assert.equal(headers['impersonate-group'], 'dev, ops');
-    assert.equal(headers['impersonate-extra-acme.com%2fproject'], 'p1, p2');
+    isJane(headers);
     assert.equal(headers.authorization, 'Bearer token-1');
   });
 
@@ -47,15 +51,10 @@ describe('impersonation', () => {
     const seen: SeenRequest['headers'][] = [];
     cluster.onRequest = ({ headers }) => seen.push(headers);
     await namespaces(config);
-    const { body } = await request(`${cluster.url}/version`, {
-      dispatcher: config.dispatcher,
-      headers: { 'Impersonate-User': 'joe' },
-    });
-    await body.dump();
-    assert.deepEqual(
-      seen.map((headers) => headers['impersonate-user']),
-      ['jane', 'joe'],
-    );
+    const { dispatcher } = config;
+    await statusOf(`${cluster.url}/version`, { dispatcher, headers: { 'Impersonate-User': 'joe' } });
+    const users = seen.map((headers) => headers['impersonate-user']);
+    assert.deepEqual(users, ['jane', 'joe']);
   });
 
   test('is added to a request that has an Authorization header of its own, too', async (t) => {
@@ -76,11 +75,7 @@ describe('getConfig with impersonate', () => {
   test('sends what a kubeconfig with as sends, and exports it', async (t) => {
     const { cluster, providers, profile } = await startFleet(t);
     const config = providers.getConfig(profile, { impersonate: jane });
-    const headers = await headersOf(cluster, config);
-    assert.equal(headers['impersonate-user'], 'jane');
-    assert.equal(headers['impersonate-uid'], 'u-1');
-    assert.equal(headers['impersonate-group'], 'dev, ops');
-    assert.equal(headers['impersonate-extra-acme.com%2fproject'], 'p1, p2');
+    isJane(await headersOf(cluster, config));
     const [{ user }] = JSON.parse(config.exportConfig()).users;
     assert.deepEqual([user.as, user['as-uid'], user['as-groups']], ['jane', 'u-1', ['dev', 'ops']]);
   });
@@ -89,13 +84,8 @@ describe('getConfig with impersonate', () => {
     const { cluster, plugin, providers, profile } = await startFleet(t);
     const seen: string[] = [];
     cluster.onRequest = ({ headers }) => seen.push(`${headers['impersonate-user']} ${headers['impersonate-group']}`);
-    for (const impersonate of [
-      { user: 'joe', groups: ['dev'] },
-      { user: 'ann', groups: ['a', 'b'] },
-      { user: 'eve' },
-    ]) {
+    for (const impersonate of [{ user: 'joe', groups: ['dev'] }, { user: 'ann', groups: ['a', 'b'] }, { user: 'eve' }])
       await namespaces(providers.getConfig(profile, { impersonate }));
-    }
     await namespaces(providers.getConfig(profile));
     assert.deepEqual(seen, ['joe dev', 'ann a, b', 'eve undefined', 'undefined undefined']);
     assert.equal(await plugin.runs(), 1);
@@ -103,10 +93,8 @@ describe('getConfig with impersonate', () => {
   });
 
   test('shares the sockets of a cluster among its users, however many', async (t) => {
-    const { open, port, providers } = await startConfigAt(
-      t,
-      createTlsServer(tlsOptions, (_incoming, response) => response.end('{}')),
-    );
+    const server = createTlsServer(tlsOptions, (_incoming, response) => response.end('{}'));
+    const { open, port, providers } = await startConfigAt(t, server);
     let most = 0;
     const ask = async (_: unknown, index: number) => {
       const impersonate = { user: `user-${index}`, groups: ['dev', 'ops'] };

@@ -9,6 +9,8 @@ import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
 
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';
+import { endOfWatch } from '../fixtures/requests.ts';
+import { rejection } from '../fixtures/thrown.ts';
 import { until } from '../fixtures/until.ts';
 
 /** The type of `config.dispatcher` is undici's. */
@@ -110,19 +112,16 @@ describe('a watch', { concurrency: true }, () => {
     await cluster.close();
     await assert.rejects(watch(config, controller.signal), /enough/);
     const name = String.raw`^ClusterProfile fleet/spoke, https://127\.0\.0\.1:\d+`;
-    assert.match(
-      tries[1] ?? '',
-      new RegExp(`${name}: GET /api/v1/namespaces is sent again in 1000 ms: .*ECONNREFUSED`),
-    );
+    const again = new RegExp(`${name}: GET /api/v1/namespaces is sent again in 1000 ms: .*ECONNREFUSED`);
+    assert.match(tries[1] ?? '', again);
     assert.equal(warnings.length, 1, warnings.join('\n'));
     assert.match(warnings[0] ?? '', new RegExp(`${name}: nothing is listening there: .*ECONNREFUSED`));
   });
 
   test('that is answered with 503 for a while is warned about once, and again when it comes back', async (t) => {
     const warnings: string[] = [];
-    const { cluster, config } = await startFleet(t, {
-      options: { logger: { warn: (_fields: object, line: string) => warnings.push(line) } },
-    });
+    const logger = { warn: (_fields: object, line: string) => warnings.push(line) };
+    const { cluster, config } = await startFleet(t, { options: { logger } });
     for (const times of [1, 2]) {
       cluster.failNext(503, times === 1 ? 2 : 1);
       const stop = new AbortController();
@@ -136,13 +135,17 @@ describe('a watch', { concurrency: true }, () => {
   test('whose plugin is missing says so at once, not that its time is over', async (t) => {
     const { config, plugin } = await startFleet(t);
     await plugin.remove();
-    const error = await new Promise<unknown>((resolve) => {
-      new Watch(config).watch('/api/v1/namespaces', {}, () => {}, resolve);
-    });
+    const error = await endOfWatch(config);
     assert.ok(error instanceof Error && error.cause instanceof PluginError, String(error));
     assert.equal(error.cause.code, 'PLUGIN_NOT_FOUND');
     assert.match(error.cause.message, /^ClusterProfile fleet\/spoke, https:.*was not found .*: install it/);
   });
+
+  const failsWith = async (code: string, fetched: Promise<unknown>) => {
+    const error = await rejection(fetched);
+    assert.ok(error instanceof Error && error.cause instanceof ConnectionError, String(error));
+    assert.equal(error.cause.code, code);
+  };
 
   /** A dispatcher for watches whose times are short. */
   function impatient(config: RestConfig): WatchDispatcher {
@@ -159,10 +162,7 @@ describe('a watch', { concurrency: true }, () => {
     await begin(config, cluster);
     await cluster.close();
     const dispatcher = impatient(config);
-    await assert.rejects(fetch(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher }), (error: unknown) => {
-      assert.ok(error instanceof Error && error.cause instanceof ConnectionError);
-      return error.cause.code === 'CONNECT_FAILED';
-    });
+    await failsWith('CONNECT_FAILED', fetch(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher }));
   });
 
   for (const [silent, state] of [
@@ -185,9 +185,7 @@ describe('a watch', { concurrency: true }, () => {
       }
       const used = new Impatient();
       used.loadFromClusterAndUser({ name: 'x', server: cluster.url, skipTLSVerify: false }, { name: 'x' });
-      const error = await new Promise<unknown>((resolve) => {
-        new Watch(used).watch('/api/v1/namespaces', {}, () => {}, resolve);
-      });
+      const error = await endOfWatch(used);
       assert.ok(error instanceof Error && error.cause instanceof ConnectionError, String(error));
       assert.equal(error.cause.code, 'RESPONSE_TIMEOUT');
       const [opening, rest = ''] = error.cause.message.split(': watch ');
@@ -215,10 +213,7 @@ describe('a watch', { concurrency: true }, () => {
     cluster.failNext('hang', 2);
     // This one's time is over later than theirs would be.
     const resumed = fetch(`${list}&resourceVersion=12`, { dispatcher, signal: stop.signal });
-    await assert.rejects(fetch(list, { dispatcher }), (error: unknown) => {
-      assert.ok(error instanceof Error && error.cause instanceof ConnectionError, String(error));
-      return error.cause.code === 'RESPONSE_TIMEOUT';
-    });
+    await failsWith('RESPONSE_TIMEOUT', fetch(list, { dispatcher }));
     stop.abort(new Error('enough'));
     await assert.rejects(reading, /enough/);
     await assert.rejects(resumed, /enough/);
@@ -227,9 +222,7 @@ describe('a watch', { concurrency: true }, () => {
   test('that the server refuses is an error at once', async (t) => {
     const { cluster, config } = await startFleet(t);
     cluster.failNext(403);
-    const error = await new Promise<unknown>((resolve) => {
-      new Watch(config).watch('/api/v1/namespaces', {}, () => {}, resolve);
-    });
+    const error = await endOfWatch(config);
     assert.equal(Reflect.get(Object(error), 'statusCode'), 403);
     assert.equal(cluster.stats.requests, 1);
   });

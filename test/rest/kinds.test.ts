@@ -18,7 +18,7 @@ export async function usage(config: RestConfig): Promise<void> {
   const policies = config.resource({ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', namespace: 'default' });
   const policy = await policies.create({ spec: { podSelector: {}, ingress: [{ from: [{ podSelector: {} }] }] } });
   policy.spec?.ingress?.[0]?.from?.[0]?.podSelector?.matchLabels?.app?.trim();
-  // @ts-expect-error client-node's name of the field
+  // @ts-expect-error client-node's name, which an API server drops: the policy would allow everything
   void policies.create({ spec: { podSelector: {}, ingress: [{ _from: [] }] } });
   const started: string | undefined = (await config.resource({ apiVersion: 'v1', kind: 'Pod' }).get('a')).status
     ?.startTime;

@@ -3,6 +3,21 @@ import { describe, test } from 'node:test';
 import { ConfigurationError, RestConfig } from '../../src/index.ts';
 import { caData } from '../fixtures/ca.ts';
 import { kubeconfig, problemsOf } from '../fixtures/kubeconfigs.ts';
+import { thrownBy } from '../fixtures/thrown.ts';
+
+const twoAuthorities = { cluster: { 'certificate-authority': '/ca', 'certificate-authority-data': caData } };
+const certificate = { 'client-certificate': '/c', 'client-certificate-data': 'YQ==', 'client-key': '/k' };
+const twoCertificates = { user: certificate };
+const unverified = { cluster: { 'insecure-skip-tls-verify': true, 'certificate-authority-data': caData } };
+const unreadable = { cluster: { 'certificate-authority': '/nowhere/ca' } };
+const ftp = { cluster: { 'proxy-url': 'ftp://p' } };
+const authProvider = { user: { 'auth-provider': { name: 'gcp' } } };
+const nameless = { exec: { env: [{ name: '', value: 'x' }] } };
+const token = { user: { token: 't', username: 'u' } };
+const twoExtensions = { cluster: { extensions: [{ name: 'a' }, { name: 'a' }] } };
+const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { n: 'N' } }];
+const long = kubeconfig({ cluster: { extensions } }).replace('"N"', '12345678901234567890');
+const bobs = [{ name: 'bob' }, { name: 'bob' }];
 
 describe('a kubeconfig that cannot be used', () => {
   for (const [name, parts, message] of [
@@ -10,77 +25,30 @@ describe('a kubeconfig that cannot be used', () => {
     ['is empty', '', /is empty/],
     ['is a list', '[]', /must be an object/],
     ['has no context', { more: { 'current-context': '' } }, /line 1: current-context: is missing \(found: c\)/],
-    [
-      'has two users of one name',
-      { more: { users: [{ name: 'bob' }, { name: 'bob' }] } },
-      /users\[1\]\.name: "bob" duplicates users\[0\]/,
-    ],
+    ['has two users of one name', { more: { users: bobs } }, /users\[1\]\.name: "bob" duplicates users\[0\]/],
     ['has no server', { cluster: { server: '' } }, /clusters\[0\]\.cluster\.server: is missing/],
     ['has a server without a scheme (A.8)', { cluster: { server: 'h:443' } }, /is not an absolute https:\/\/ URL/],
     ['is something else', { more: { kind: 'Pod' } }, /kind: must be Config: this is no kubeconfig/],
     ['is of another version', { more: { apiVersion: 'v2' } }, /apiVersion: must be v1/],
     ['has an entry without a name', { more: { users: [{ name: '' }] } }, /names "bob", .* \(found: none\)/],
-    [
-      'has an authority as a file and as data',
-      { cluster: { 'certificate-authority': '/ca', 'certificate-authority-data': caData } },
-      /certificate-authority: cannot be combined with certificate-authority-data/,
-    ],
-    [
-      'has a certificate as a file and as data',
-      { user: { 'client-certificate': '/c', 'client-certificate-data': 'YQ==', 'client-key': '/k' } },
-      /client-certificate: cannot be combined with client-certificate-data/,
-    ],
+    ['has two authorities', twoAuthorities, /e-authority: cannot be combined with certificate-authority-data/],
+    ['has two certificates', twoCertificates, /client-certificate: cannot be combined with client-certificate-data/],
     ['has an auth-provider', { exec: null, user: { 'auth-provider': { name: 'oidc' } } }, /is not supported: use exec/],
     ['has the same key twice', kubeconfig({}).replace('"kind"', '"kind":"Config","kind"'), /same key is given twice/],
-    [
-      'has an authority and no verification (L.89)',
-      { cluster: { 'insecure-skip-tls-verify': true, 'certificate-authority-data': caData } },
-      /cannot be combined with insecure-skip-tls-verify/,
-    ],
-    [
-      'has an authority that cannot be read (C.28)',
-      { cluster: { 'certificate-authority': '/nowhere/ca' } },
-      /\/nowhere\/ca cannot be read \(ENOENT\)/,
-    ],
-    [
-      'has an ftp proxy (A.13)',
-      { cluster: { 'proxy-url': 'ftp://p' } },
-      /proxy-url: must be an http:\/\/, https:\/\/ or socks5:\/\/ URL/,
-    ],
-    [
-      'has an auth-provider beside exec (A.4)',
-      { user: { 'auth-provider': { name: 'gcp' } } },
-      /auth-provider: cannot be combined with exec/,
-    ],
+    ['has an authority and no verification (L.89)', unverified, /cannot be combined with insecure-skip-tls-verify/],
+    ['has an authority that cannot be read (C.28)', unreadable, /\/nowhere\/ca cannot be read \(ENOENT\)/],
+    ['has an ftp proxy (A.13)', ftp, /proxy-url: must be an http:\/\/, https:\/\/ or socks5:\/\/ URL/],
+    ['has an auth-provider beside exec (A.4)', authProvider, /auth-provider: cannot be combined with exec/],
     ['has no command (A.4)', { exec: { command: '' } }, /users\[0\]\.user\.exec\.command: must be/],
     ['has no version (A.4)', { exec: { apiVersion: '' } }, /users\[0\]\.user\.exec\.apiVersion: must be one of/],
-    [
-      'has a variable without a name (A.4)',
-      { exec: { env: [{ name: '', value: 'x' }] } },
-      /env\[0\]\.name: is an empty name/,
-    ],
+    ['has a variable without a name (A.4)', nameless, /env\[0\]\.name: is an empty name/],
     ['has an exec of nothing (A.6)', { user: { exec: {} } }, /exec\.apiVersion: .*[\s\S]*exec\.command: /],
-    [
-      'has a token and a user name (A.7)',
-      { user: { token: 't', username: 'u' } },
-      /username: cannot be combined with a token/,
-    ],
+    ['has a token and a user name (A.7)', token, /username: cannot be combined with a token/],
     ['has a certificate without a key', { user: { 'client-certificate': '/c' } }, /is set without client-key/],
     ['has a key that is no base64', { user: { 'client-key-data': '%' } }, /client-key-data: is not base64/],
     ['has groups and nobody to impersonate', { user: { 'as-groups': ['g'] } }, /user\.as: is missing/],
-    [
-      'has two extensions of one name (A.11)',
-      { cluster: { extensions: [{ name: 'a' }, { name: 'a' }] } },
-      /extensions\[1\]\.name: "a" is given twice/,
-    ],
-    [
-      'has a number that lost digits',
-      kubeconfig({}).replace(
-        '"https://h:1"',
-        '"https://h:1","extensions":[{"name":"client.authentication.k8s.io/exec","extension":{"n":12345678901234567890}}]',
-      ),
-      /extension\.n: is an integer beyond 2\^53/,
-    ],
+    ['has two extensions of one name (A.11)', twoExtensions, /extensions\[1\]\.name: "a" is given twice/],
+    ['has a number that lost digits', long, /extension\.n: is an integer beyond 2\^53/],
   ] as const) {
     test(`because it ${name} is refused, with the place`, () => assert.match(problemsOf(parts), message));
   }
@@ -114,18 +82,12 @@ describe('a kubeconfig that cannot be used', () => {
 
   test('or is not there is said at once, and a wrong argument too', () => {
     const thrown = (source: object, options: object = {}) => {
-      try {
-        Reflect.apply(RestConfig.fromKubeConfig, RestConfig, [source, options]);
-      } catch (error) {
-        assert.ok(error instanceof ConfigurationError);
-        return `${error.code}: ${error.message}`;
-      }
-      return assert.fail('taken');
+      const call = () => Reflect.apply(RestConfig.fromKubeConfig, RestConfig, [source, options]);
+      const { code, message } = thrownBy(ConfigurationError, call);
+      return `${code}: ${message}`;
     };
-    assert.match(
-      thrown({ path: '/nowhere/config' }),
-      /^KUBECONFIG_INVALID: kubeconfig \/nowhere\/config: does not exist/,
-    );
+    const path = '/nowhere/config';
+    assert.match(thrown({ path }), /^KUBECONFIG_INVALID: kubeconfig \/nowhere\/config: does not exist/);
     assert.match(thrown({}), /^OPTION_INVALID: .*must be \{ path \}, \{ paths \} or \{ text, directory \}/);
     assert.match(thrown({ path: 'x', text: '' }), /must be \{ path \}, /);
     assert.match(thrown({ pat: 'x' }), /did you mean path\?/);
@@ -141,10 +103,8 @@ describe('a kubeconfig that cannot be used', () => {
       const message = thrown(source as object); // from callers without types
       assert.ok(message.startsWith('OPTION_INVALID: ') && message.includes(words), message);
     }
-    assert.match(
-      thrown({ text: '' }, null as unknown as object),
-      /^OPTION_INVALID: RestConfig: options: must be an object/,
-    );
+    const none = null as unknown as object;
+    assert.match(thrown({ text: '' }, none), /^OPTION_INVALID: RestConfig: options: must be an object/);
     assert.match(thrown({ text: kubeconfig({}) }, { pluginTimeoutMS: 1 }), /did you mean pluginTimeoutMs\?/);
     assert.match(thrown({ text: kubeconfig({}) }, { context: 1 }), /context: must be a name/);
   });

@@ -7,9 +7,9 @@ import { describe, test } from 'node:test';
 import { KubernetesObjectApi } from '@kubernetes/client-node';
 import { RestConfig } from '../../src/index.ts';
 import { startCluster } from '../fixtures/fleet.ts';
-import { clusterOf, headersOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
+import { clusterOf, headersOf, kubeconfig, load, namespaces, v1 } from '../fixtures/kubeconfigs.ts';
 import { listen } from '../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { placeAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
 const withUser = (user: object) => ({ user, exec: null });
@@ -21,17 +21,14 @@ describe('a user', () => {
     await writeFile(join(folder, 'token'), 'file\n');
     const pair = cluster.certificateAuthority.issue({ commonName: 'by-certificate', client: true });
     const base64 = (text: string) => Buffer.from(text).toString('base64');
+    const certified = { 'client-certificate-data': base64(pair.certificate), 'client-key-data': base64(pair.key) };
     for (const [user, identity, authorization] of [
       [{ token: 'static' }, 'by-token', 'Bearer static'],
       [{ tokenFile: join(folder, 'token') }, 'by-file', 'Bearer file'],
       [{ token: 'static', tokenFile: join(folder, 'gone') }, 'by-token', 'Bearer static'],
       [{ token: 'static', tokenFile: join(folder, 'token') }, 'by-file', 'Bearer file'],
       [{ username: 'u', password: 'p:w' }, undefined, `Basic ${base64('u:p:w')}`],
-      [
-        { 'client-certificate-data': base64(pair.certificate), 'client-key-data': base64(pair.key) },
-        'by-certificate',
-        undefined,
-      ],
+      [certified, 'by-certificate', undefined],
     ] as const) {
       for (const exec of [null, { command: '/never/run' }]) {
         const config = load(t, { cluster: clusterOf(cluster), user, exec });
@@ -60,19 +57,12 @@ describe('a user', () => {
 
   test('is exported with the paths of its files, and without what is in them', async (t) => {
     const folder = await temporaryFolder(t);
-    const user = {
-      tokenFile: 'token',
-      'client-certificate': 'certificate',
-      'client-key-data': Buffer.from('SECRET').toString('base64'),
-    };
-    const source = { text: kubeconfig(withUser(user)), directory: folder };
-    const config = RestConfig.fromKubeConfig(source);
+    const key = Buffer.from('SECRET').toString('base64');
+    const user = { tokenFile: 'token', 'client-certificate': 'certificate', 'client-key-data': key };
+    const config = RestConfig.fromKubeConfig({ text: kubeconfig(withUser(user)), directory: folder });
     t.after(() => config.close());
-    const exported = JSON.parse(config.exportConfig());
-    assert.deepEqual(exported.users[0].user, {
-      tokenFile: join(folder, 'token'),
-      'client-certificate': join(folder, 'certificate'),
-    });
+    const shown = { tokenFile: join(folder, 'token'), 'client-certificate': join(folder, 'certificate') };
+    assert.deepEqual(JSON.parse(config.exportConfig()).users[0].user, shown);
   });
 });
 
@@ -94,11 +84,8 @@ describe('a token file', () => {
     const file = join(await temporaryFolder(t), 'token');
     await writeFile(file, 'one');
     const clock = { now: 0 };
-    const config = load(
-      t,
-      { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) },
-      { clock: () => clock.now },
-    );
+    const parts = { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) };
+    const config = load(t, parts, { clock: () => clock.now });
     await assert.rejects(namespaces(config), { code: 401 });
     cluster.setTokens({ two: '2' });
     await writeFile(file, 'two');
@@ -127,11 +114,8 @@ describe('a server without TLS', () => {
     const cluster = await startCluster(t, { insecureHttp: true });
     const warnings: string[] = [];
     const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-    for (const user of [
-      { token: 'SECRET' },
-      { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/no', interactiveMode: 'Never' } },
-      {},
-    ]) {
+    const exec = { apiVersion: v1, command: '/no', interactiveMode: 'Never' };
+    for (const user of [{ token: 'SECRET' }, { exec }, {}]) {
       const parts = { cluster: { server: cluster.url }, exec: null, user: { ...user, as: 'jane' } };
       const config = load(t, parts, { logger });
       const headers = await headersOf(cluster, config);
@@ -155,8 +139,7 @@ describe("a context's namespace", () => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ kind: 'APIResourceList', groupVersion: 'v1', resources }));
     });
-    const { port } = await listen(t, server);
-    const cluster = profileAt(port).status?.accessProviders?.[0]?.cluster ?? {};
+    const cluster = clusterOf(placeAt((await listen(t, server)).port));
     for (const namespace of ['team-a', '', undefined]) {
       const contexts = [{ name: 'c', context: { cluster: 'k', user: 'bob', namespace } }];
       const config = load(t, { cluster, ...withUser({}), more: { contexts } });

@@ -4,6 +4,7 @@ import { request } from 'undici';
 import { CredentialsError } from '../../src/index.ts';
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { malformed, sendMalformed } from '../fixtures/malformed.ts';
+import { statusOf } from '../fixtures/requests.ts';
 
 type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
@@ -33,9 +34,7 @@ const states: Readonly<Record<string, (t: TestContext) => Promise<Fleet>>> = {
 };
 
 async function good({ cluster, config }: Fleet): Promise<void> {
-  const { statusCode, body } = await request(`${cluster.url}/version`, { dispatcher: config.dispatcher });
-  await body.dump();
-  assert.equal(statusCode, 200);
+  assert.equal(await statusOf(`${cluster.url}/version`, { dispatcher: config.dispatcher }), 200);
 }
 
 describe('a malformed request fails alone', () => {
@@ -49,16 +48,14 @@ describe('a malformed request fails alone', () => {
         const [outcome, again] = await Promise.all([
           sendMalformed(dispatcher, more()),
           sendMalformed(dispatcher, more()),
-          request(`${cluster.url}/version`, { dispatcher }).then((response) => response.body.dump()),
+          statusOf(`${cluster.url}/version`, { dispatcher }),
         ]);
         for (const one of [outcome, again]) {
           const fine = typeof one === 'number' || one instanceof Error;
           assert.ok(fine, `${what}: ${String(one)}`);
           if (one instanceof CredentialsError) assert.match(one.message, /ClusterProfile fleet\/spoke, https:/, what);
         }
-        const { statusCode, body: rest } = await request(`${cluster.url}/version`, { dispatcher });
-        await rest.dump();
-        assert.equal(statusCode, 200, what);
+        assert.equal(await statusOf(`${cluster.url}/version`, { dispatcher }), 200, what);
         // Two of one name would be refused.
         cluster.add(newNamespace(`still-there-${index}`));
         for await (const chunk of body) if (String(chunk).includes(`still-there-${index}"`)) break;

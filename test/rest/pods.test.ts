@@ -113,6 +113,7 @@ test('every class and function of client-node that takes a KubeConfig takes a Re
   const { config } = await startPods(t);
   const { config: ofCluster } = await startFleet(t);
   const output = () => new PassThrough();
+  const ignore = () => undefined;
   const [name, folder] = [['ns', 'pod', 'main'] as const, await temporaryFolder(t)];
   const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     Attach: async () => (await new Attach(config).attach(...name, output(), null, output(), false)).close(),
@@ -122,15 +123,7 @@ test('every class and function of client-node that takes a KubeConfig takes a Re
     Log: () => new Log(config).log(...name, output()),
     Metrics: () => new Metrics(config).getNodeMetrics(),
     PortForward: () => new PortForward(config).portForward('ns', 'pod', [1], output(), null, output()),
-    Watch: async () =>
-      (
-        await new Watch(ofCluster).watch(
-          '/api/v1/namespaces',
-          {},
-          () => {},
-          () => {},
-        )
-      ).abort(),
+    Watch: async () => (await new Watch(ofCluster).watch('/api/v1/namespaces', {}, ignore, ignore)).abort(),
     makeInformer: async () => {
       const list = () => ofCluster.makeApiClient(CoreV1Api).listNamespace();
       const informer = makeInformer(ofCluster, '/api/v1/namespaces', list);
@@ -191,11 +184,8 @@ describe('a handshake', () => {
 
   test('whose credential is refused is warned about once, and said to be over when one is taken', async (t) => {
     const log: string[] = [];
-    const logger = {
-      warn: (_fields: object, line: string) => log.push(`warn ${line}`),
-      info: (_fields: object, line: string) => log.push(`info ${line}`),
-    };
-    const { server, exec } = await startPods(t, undefined, { logger });
+    const as = (level: string) => (_fields: object, line: string) => log.push(`${level} ${line}`);
+    const { server, exec } = await startPods(t, undefined, { logger: { warn: as('warn'), info: as('info') } });
     server.setTokens();
     for (let i = 0; i < 3; i++) await assert.rejects(exec(['true']), { code: 'UPGRADE_REFUSED', statusCode: 401 });
     assert.equal(log.length, 1, log.join('\n'));

@@ -3,9 +3,9 @@ import { get } from 'node:https';
 import { Readable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { BatchV1Api, CoreV1Api, Exec } from '@kubernetes/client-node';
-import { request } from 'undici';
-import { Preview, RequestError, toKubeConfig } from '../../src/index.ts';
+import { Preview, toKubeConfig } from '../../src/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { statusOf } from '../fixtures/requests.ts';
 
 const configMap = (name: string, data: Readonly<Record<string, string>> = {}) => ({
   apiVersion: 'v1',
@@ -50,14 +50,11 @@ describe('a config with preview', () => {
     const body = JSON.stringify({ data: { x: null } });
     assert.ok((await config.fetch(`${path}/a`, { ...patch, body })).ok);
     const { origin } = new URL(cluster.url);
-    const direct = {
-      method: 'DELETE',
-      dispatcher: config.dispatcher,
-      headers: { 'content-type': 'application/json' },
-    } as const;
+    const headers = { 'content-type': 'application/json' };
+    const direct = { method: 'DELETE', dispatcher: config.dispatcher, headers } as const;
     const options = Readable.from([Buffer.from('{"kind":"DeleteOptions",'), Buffer.from('"apiVersion":"v1"}')]);
-    await (await request(`${origin}${path}/b`, { ...direct, body: options })).body.dump();
-    await (await request(`${origin}${path}/b`, { ...direct, query: { gracePeriodSeconds: 0 } })).body.dump();
+    await statusOf(`${origin}${path}/b`, { ...direct, body: options });
+    await statusOf(`${origin}${path}/b`, { ...direct, query: { gracePeriodSeconds: 0 } });
     assert.equal(everything(), before);
     assert.deepEqual(said(), [
       'would update ConfigMap default/a: data.x: "1" -> "2"',
@@ -110,11 +107,8 @@ describe('a config with preview', () => {
 
   test('refuses what has no dry run, and gives its credential to nobody', async (t) => {
     const { config, cluster } = await startPreview(t);
-    const refused = (call: Promise<unknown>, what: RegExp) =>
-      assert.rejects(
-        call,
-        (error) => error instanceof RequestError && error.code === 'PREVIEW_REFUSED' && what.test(error.message),
-      );
+    const refused = (call: Promise<unknown>, message: RegExp) =>
+      assert.rejects(call, { name: 'RequestError', code: 'PREVIEW_REFUSED', message });
     const pod = '/api/v1/namespaces/default/pods/p';
     for (const [method, target] of [
       ['POST', `${pod}/exec?command=ls`],
@@ -123,11 +117,10 @@ describe('a config with preview', () => {
       ['POST', `${pod}/portforward`],
       ['POST', '/api/v1/namespaces/default/serviceaccounts/x/token'],
       ['POST', '/anything'],
-    ] as const)
-      await refused(
-        config.fetch(target, { method }),
-        /^ClusterProfile fleet\/spoke.*this config is a preview, which changes nothing: /,
-      );
+    ] as const) {
+      const why = /^ClusterProfile fleet\/spoke.*this config is a preview, which changes nothing: /;
+      await refused(config.fetch(target, { method }), why);
+    }
     await refused(config.credential(), /its credential is not handed out/);
     const body = 'apiVersion: v1';
     await refused(config.fetch(`${path}/a`, { method: 'DELETE', body }), /the options of a delete have to be JSON/);
@@ -152,10 +145,8 @@ describe('a config with preview', () => {
     const secrets = config.resource({ apiVersion: 'v1', kind: 'Secret', namespace: 'default', fieldManager: 'test' });
     await secrets.patch('s', { data: { password: 'bmV3', token: 'bmV3' }, type: 'Opaque' });
     const [line = ''] = said();
-    assert.match(
-      line,
-      /^would update Secret default\/s: data.password: \(hidden\) -> \(hidden\); data.token: \(hidden\)/,
-    );
+    const hidden = /^would update Secret default\/s: data.password: \(hidden\) -> \(hidden\); data.token: \(hidden\)/;
+    assert.match(line, hidden);
     assert.doesNotMatch(JSON.stringify([line, config.preview?.summary()]), /bmV3|b2xk/);
   });
 

@@ -8,23 +8,12 @@ import { parseProxy, proxyUrlFor } from '../../src/rest/transport/proxy.ts';
 import { proxyContext } from '../../src/rest/transport/trust.ts';
 import { openTunnel } from '../../src/rest/transport/tunnel.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
-import {
-  startHttpProxy,
-  startRawServer,
-  startSilentProxy,
-  startSocksProxy,
-  type TestProxy,
-} from '../fixtures/proxies.ts';
+import { startHttpProxy, startRawServer, startSilentProxy, startSocksProxy } from '../fixtures/proxies.ts';
+import { setEnvironment } from '../fixtures/script.ts';
+import { rejection, thrownBy } from '../fixtures/thrown.ts';
 import { until } from '../fixtures/until.ts';
 
 const secret = 'SECRET-p4ssw0rd';
-
-function setEnvironment(t: TestContext, variables: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(variables)) process.env[name] = value;
-  t.after(() => {
-    for (const name of Object.keys(variables)) delete process.env[name];
-  });
-}
 
 /** A cluster under a name that is not exempt from proxies as loopback is. */
 async function startNamedCluster(t: TestContext) {
@@ -86,30 +75,26 @@ describe('the proxy for a server', () => {
 
   test('may be written without a scheme, which means http', () => {
     assert.equal(String(parseProxy('proxy.example.dev:3128')), 'http://proxy.example.dev:3128');
-    assert.throws(
-      () => parseProxy(`ftp://u:${secret}@p`),
-      (error: Error) => error instanceof RequestError && !error.message.includes(secret),
-    );
+    const { message } = thrownBy(RequestError, () => parseProxy(`ftp://u:${secret}@p`));
+    assert.ok(!message.includes(secret), message);
   });
 });
 
 describe('requests', () => {
-  const kinds = {
-    http: (t: TestContext) => startHttpProxy(t),
-    socks5: (t: TestContext) => startSocksProxy(t),
-    socks5h: async (t: TestContext) => {
-      const { url, targets } = await startSocksProxy(t);
-      return { url: url.replace('socks5', 'socks5h'), targets };
-    },
-  };
-  for (const [kind, start] of Object.entries(kinds)) {
+  const kinds = [
+    ['http', startHttpProxy],
+    ['socks5', startSocksProxy],
+    ['socks5h', startSocksProxy],
+  ] as const;
+  const as = (kind: string, url: string) => url.replace(/^socks5:|^http:/, `${kind}:`);
+  for (const [kind, start] of kinds) {
     test(`go through the profile's ${kind} proxy`, async (t) => {
       const { cluster, list } = await startNamedCluster(t);
-      const proxy: TestProxy = await start(t);
-      const results = await Promise.all(Array.from({ length: 10 }, () => list({ 'proxy-url': proxy.url })));
+      const { url, targets } = await start(t);
+      const results = await Promise.all(Array.from({ length: 10 }, () => list({ 'proxy-url': as(kind, url) })));
       assert.ok(results.every((count) => count === 2));
-      assert.deepEqual(new Set(proxy.targets), new Set([new URL(cluster.url).host]));
-      assert.equal(cluster.stats.connections, proxy.targets.length);
+      assert.deepEqual(new Set(targets), new Set([new URL(cluster.url).host]));
+      assert.equal(cluster.stats.connections, targets.length);
     });
   }
 
@@ -134,15 +119,11 @@ describe('requests', () => {
     });
   }
 
-  for (const [kind, start] of [
-    ['http', startHttpProxy],
-    ['socks5', startSocksProxy],
-    ['socks5h', startSocksProxy],
-  ] as const) {
+  for (const [kind, start] of kinds) {
     test(`go through the environment's ${kind} proxy, with its login`, async (t) => {
       const { cluster, list } = await startNamedCluster(t);
       const proxy = await start(t, { login: `user:${secret}` });
-      setEnvironment(t, { HTTPS_PROXY: proxy.url.replace(/^socks5:|^http:/, `${kind}:`) });
+      setEnvironment(t, { HTTPS_PROXY: as(kind, proxy.url) });
       const server = cluster.url.replace('127.0.0.1', spoke);
       assert.equal(await list({ server, 'tls-server-name': 'localhost' }), 2);
       assert.deepEqual(proxy.targets, [new URL(server).host]);
@@ -152,10 +133,7 @@ describe('requests', () => {
 
 describe('a proxy', () => {
   async function failure(promise: Promise<unknown>, code: RequestError['code']): Promise<void> {
-    const error: unknown = await promise.then(
-      () => undefined,
-      (reason) => reason,
-    );
+    const error = await rejection(promise);
     assert.ok(error instanceof RequestError, inspect(error));
     assert.equal(error.code, code, error.message);
     assert.match(error.message, /^proxy (http|socks5):\/\/127\.0\.0\.1:\d+: /);
@@ -185,11 +163,8 @@ describe('a proxy', () => {
     for (const scheme of ['http', 'socks5']) {
       const closing = new AbortController();
       const { port, connected, open } = await startSilentProxy(t);
-      const opening = openTunnel(parseProxy(`${scheme}://127.0.0.1:${port}`), '127.0.0.1', 1, {
-        timeoutMs: 60_000,
-        secureContext,
-        signal: closing.signal,
-      });
+      const options = { timeoutMs: 60_000, secureContext, signal: closing.signal };
+      const opening = openTunnel(parseProxy(`${scheme}://127.0.0.1:${port}`), '127.0.0.1', 1, options);
       await connected;
       closing.abort();
       await assert.rejects(opening, { code: 'CONFIG_CLOSED' });

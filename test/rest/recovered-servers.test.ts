@@ -5,11 +5,12 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { request } from 'undici';
+import { type Dispatcher, request } from 'undici';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { sendThrough, startPool } from '../fixtures/pooled-request.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { statusOf } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
 /** A server of HTTP/2 and HTTP/1.1 behind a gateway, which can drop what goes through it without closing a connection. */
@@ -57,13 +58,8 @@ async function startGateway(t: TestContext) {
 }
 
 describe('a server that is back after a silent handshake', { concurrency: true }, () => {
-  const get = (port: number, dispatcher: NonNullable<Parameters<typeof request>[1]>['dispatcher'], more = {}) =>
-    request(`https://127.0.0.1:${port}/version`, { ...(dispatcher ? { dispatcher } : {}), ...more }).then(
-      async ({ statusCode, body }) => {
-        await body.dump();
-        return statusCode;
-      },
-    );
+  const get = (port: number, dispatcher: Dispatcher, more = {}) =>
+    statusOf(`https://127.0.0.1:${port}/version`, { dispatcher, ...more });
 
   /** A config whose first request was given up while its connection was being opened, to a server that says nothing. */
   async function giveUpFirst(t: TestContext) {

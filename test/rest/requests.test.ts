@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
-import { RequestError } from '../../src/index.ts';
 import { newNamespace, profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { statusOf } from '../fixtures/requests.ts';
 import { print, shellPlugin, waitForGo } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -16,12 +16,9 @@ describe('where a credential goes', () => {
     const thief = await startCluster(t);
     const url = `${cluster.url}/api/v1/namespaces`;
     cluster.failNext({ redirect: `${thief.url}/api/v1/namespaces?secret=x` });
-    await assert.rejects(fetch(url, { dispatcher: config.dispatcher }), (error: Error) => {
-      assert.ok(error.cause instanceof RequestError);
-      assert.equal(error.cause.code, 'FOREIGN_ORIGIN');
-      assert.ok(!error.cause.message.includes('secret'));
-      return true;
-    });
+    const redirected = fetch(url, { dispatcher: config.dispatcher }).catch(({ cause }) => Promise.reject(cause));
+    const withoutQuery = /^(?!.*secret)/s;
+    await assert.rejects(redirected, { name: 'RequestError', code: 'FOREIGN_ORIGIN', message: withoutQuery });
     await assert.rejects(request(thief.url, { dispatcher: config.dispatcher }), { code: 'FOREIGN_ORIGIN' });
     assert.equal(thief.stats.connections, 0);
   });
@@ -42,14 +39,11 @@ describe('where a credential goes', () => {
   ] as const) {
     test(`static credentials win: a request with its own Authorization, as ${form}, runs no plugin`, async (t) => {
       const { cluster, plugin, config } = await startFleet(t, { cluster: { tokens: { own: 'own' } } });
-      const send = async () => {
-        const { statusCode, body } = await request(`${cluster.url}/version`, {
+      const send = () =>
+        statusOf(`${cluster.url}/version`, {
           dispatcher: config.dispatcher,
           headers: headers as Record<string, string>, // undici takes every form; its types differ by release
         });
-        await body.dump();
-        return statusCode;
-      };
       assert.equal(await send(), 200);
       assert.equal(cluster.stats.byIdentity.get('own'), 1);
       cluster.setTokens({});
@@ -93,18 +87,16 @@ describe('TLS', () => {
   });
 });
 
-describe('compression', () => {
-  test('is asked for by default, and not with disable-compression', async (t) => {
-    const { cluster, providers, config } = await startFleet(t);
-    cluster.add(Array.from({ length: 2_000 }, (_, index) => newNamespace(`namespace-${index}`)));
-    const asked: (string | undefined)[] = [];
-    cluster.onRequest = ({ headers }) => asked.push(String(headers['accept-encoding']));
-    for (const each of [config, providers.getConfig(profileFor(cluster, { 'disable-compression': true }))]) {
-      assert.equal((await each.makeApiClient(CoreV1Api).listNamespace()).items.length, 2_002);
-    }
-    assert.match(asked[0] ?? '', /gzip/);
-    assert.equal(asked[1], 'identity');
-  });
+test('compression is asked for by default, and not with disable-compression', async (t) => {
+  const { cluster, providers, config } = await startFleet(t);
+  cluster.add(Array.from({ length: 2_000 }, (_, index) => newNamespace(`namespace-${index}`)));
+  const asked: (string | undefined)[] = [];
+  cluster.onRequest = ({ headers }) => asked.push(String(headers['accept-encoding']));
+  for (const each of [config, providers.getConfig(profileFor(cluster, { 'disable-compression': true }))]) {
+    assert.equal((await each.makeApiClient(CoreV1Api).listNamespace()).items.length, 2_002);
+  }
+  assert.match(asked[0] ?? '', /gzip/);
+  assert.equal(asked[1], 'identity');
 });
 
 describe('a caller who gives up', () => {
@@ -134,12 +126,9 @@ describe('a caller who gives up', () => {
     cluster.failNext('hang');
     const controller = new AbortController();
     cluster.onRequest = () => controller.abort();
-    await assert.rejects(
-      request(`${cluster.url}/version`, { dispatcher: config.dispatcher, signal: controller.signal }),
-      {
-        name: 'AbortError',
-      },
-    );
+    const { dispatcher } = config;
+    const silent = request(`${cluster.url}/version`, { dispatcher, signal: controller.signal });
+    await assert.rejects(silent, { name: 'AbortError' });
     assert.equal((await fetch(`${cluster.url}/version`, { dispatcher: config.dispatcher })).status, 200);
   });
 
@@ -156,15 +145,13 @@ describe('a caller who gives up', () => {
   });
 });
 
-describe('a stream', () => {
-  test('that the server breaks off is an error for its reader, and the next request works', async (t) => {
-    const { cluster, config } = await startFleet(t);
-    const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
-    await once(body, 'readable');
-    body.resume();
-    const failed = once(body, 'error');
-    cluster.closeConnections();
-    await failed;
-    assert.equal((await fetch(`${cluster.url}/version`, { dispatcher: config.dispatcher })).status, 200);
-  });
+test('a stream that the server breaks off is an error for its reader, and the next request works', async (t) => {
+  const { cluster, config } = await startFleet(t);
+  const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
+  await once(body, 'readable');
+  body.resume();
+  const failed = once(body, 'error');
+  cluster.closeConnections();
+  await failed;
+  assert.equal((await fetch(`${cluster.url}/version`, { dispatcher: config.dispatcher })).status, 200);
 });

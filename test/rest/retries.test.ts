@@ -5,10 +5,10 @@ import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ApiException, CoreV1Api } from '@kubernetes/client-node';
-import { request } from 'undici';
 import type { RestConfig } from '../../src/index.ts';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { tlsOptions } from '../fixtures/raw-h2.ts';
+import { statusOf } from '../fixtures/requests.ts';
 
 const path = '/api/v1/namespaces';
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } };
@@ -21,11 +21,9 @@ const clients: Readonly<Record<string, (config: RestConfig, method: 'GET' | 'POS
     await response.text();
     return response.status;
   },
-  'config.dispatcher': async ({ dispatcher, access }, method) => {
+  'config.dispatcher': ({ dispatcher, access }, method) => {
     const body = method === 'POST' ? JSON.stringify(namespace) : null;
-    const response = await request(`${access.cluster.server}${path}`, { dispatcher, method, body });
-    await response.body.dump();
-    return response.statusCode;
+    return statusOf(`${access.cluster.server}${path}`, { dispatcher, method, body });
   },
   'a generated client': async (config, method) => {
     const core = config.makeApiClient(CoreV1Api);

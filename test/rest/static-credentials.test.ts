@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ConfigurationError } from '../../src/index.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
@@ -49,10 +48,8 @@ describe('what stands beside exec (A.7, B.17)', () => {
       await namespaces(rotating);
       return warnings.length > 0;
     });
-    assert.match(
-      warnings[0] ?? '',
-      /kubeconfig, user bob: client-key: .* cannot be read \(ENOENT\): .*; .* stays in use/,
-    );
+    const kept = /kubeconfig, user bob: client-key: .* cannot be read \(ENOENT\): .*; .* stays in use/;
+    assert.match(warnings[0] ?? '', kept);
   });
 
   test('whose file fails while nobody waits for it, and has been forgotten meanwhile, ends no process', async (t) => {
@@ -91,26 +88,15 @@ describe('what stands beside exec (A.7, B.17)', () => {
   });
 
   test('a file that is missing, and a pair that does not fit, reject the request and say which', async (t) => {
-    const rejected = async (user: object) => {
-      const error: unknown = await load(t, token(user))
-        .ready()
-        .then(
-          () => undefined,
-          (reason) => reason,
-        );
-      assert.ok(error instanceof ConfigurationError);
-      return error.message;
-    };
-    assert.match(
-      await rejected({ tokenFile: '/nowhere/token' }),
-      /user bob: tokenFile: \/nowhere\/token cannot be read/,
-    );
+    const rejected = (user: object, message: RegExp) =>
+      assert.rejects(load(t, token(user)).ready(), { name: 'ConfigurationError', message });
+    await rejected({ tokenFile: '/nowhere/token' }, /user bob: tokenFile: \/nowhere\/token cannot be read/);
     const authority = createCertificateAuthority();
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     const pair = {
       'client-certificate-data': base64(authority.issue({ commonName: 'a' }).certificate),
       'client-key-data': base64(authority.issue({ commonName: 'b' }).key),
     };
-    assert.match(await rejected(pair), /client-certificate: it has a client key that does not fit its certificate/);
+    await rejected(pair, /client-certificate: it has a client key that does not fit its certificate/);
   });
 });

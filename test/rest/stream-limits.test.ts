@@ -168,14 +168,18 @@ describe('a request that Node has not written when the server allows fewer strea
     test(`(${method}, ${limit} from then on) goes out on another connection`, async (t) => {
       const answer = (stream: number) => Buffer.concat([frames.headers(stream), frames.lastData(stream, '{}')]);
       let tellMore = () => {};
-      const { profile, requests } = await startRawH2(t, (socket, stream, number) => {
+      const {
+        profile,
+        url: server,
+        requests,
+      } = await startRawH2(t, (socket, stream, number) => {
         if (number > 1) socket.write(answer(stream));
         else socket.write(frames.headers(stream));
         // One piece: what is sent while the data are read is not on the wire yet when the settings are read.
         tellMore = () => socket.write(Buffer.concat([frames.data(stream, 'event'), frames.allows(limit)]));
       });
       const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profile);
-      const url = `${profile.status?.accessProviders?.[0]?.cluster?.server}/api/v1/pods`;
+      const url = new URL('/api/v1/pods', server);
       const watch = await request(`${url}?watch=true`, { dispatcher });
       const { promise, resolve } = Promise.withResolvers<ReturnType<typeof request>>();
       const body = method === 'POST' ? '{}' : null;

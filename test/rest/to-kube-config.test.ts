@@ -17,12 +17,8 @@ describe('toKubeConfig', () => {
     cluster.setTokens({ 'token-2': 'me' });
     await plugin.answer({ token: 'token-2' });
     const seen: string[] = [];
-    const watch = await new Watch(other).watch(
-      '/api/v1/namespaces',
-      {},
-      (type) => seen.push(type),
-      () => {},
-    );
+    const onEvent = (type: string) => seen.push(type);
+    const watch = await new Watch(other).watch('/api/v1/namespaces', {}, onEvent, () => {});
     await until(t, () => seen.length === 2);
     watch.abort();
     assert.equal(other.exportConfig(), config.exportConfig());

@@ -4,12 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
-import { request } from 'undici';
 import type { ClusterProfile, PluginError, RestConfig } from '../../src/index.ts';
 import { issueWith } from '../../src/testing/certificates.ts';
 import { createCertificateAuthority, type IssuedCertificate, type PluginAnswer } from '../../src/testing/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { startHttpProxy, startSocksProxy } from '../fixtures/proxies.ts';
+import { statusOf } from '../fixtures/requests.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { echo, startTlsServer } from '../fixtures/tls-server.ts';
 
@@ -37,11 +37,7 @@ const routes: Readonly<Record<string, (t: TestContext) => Promise<object>>> = {
 
 /** A request and a WebSocket; each has to have the same outcome. */
 const ways: Readonly<Record<string, (config: RestConfig, url: string) => Promise<unknown>>> = {
-  request: async (config, url) => {
-    const { statusCode, body } = await request(url, { dispatcher: config.dispatcher });
-    await body.dump();
-    assert.equal(statusCode, 200);
-  },
+  request: async ({ dispatcher }, url) => assert.equal(await statusOf(url, { dispatcher }), 200),
   WebSocket: async (config, url) => assert.equal(await echo(config, url, 'hello'), 'hello'),
 };
 
@@ -54,32 +50,18 @@ const refusedFor = (reason: RegExp) => (error: Error) => {
 describe('a leaf as certificate-authority-data', () => {
   const leaf = authority.issue(loopback);
   const issuedByLeaf = issueWith({ key: leaf.key, commonName: loopback.commonName }, loopback);
-  const day = 24 * 3_600_000;
+  const signed = { certificate: issuedByLeaf.certificate + leaf.certificate, key: issuedByLeaf.key };
+  const only = base64(leaf.certificate);
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+  const expired = authority.issue({ ...loopback, notBefore: daysAgo(2), notAfter: daysAgo(1) });
   const selfSigned = authority.issue({ commonName: 'self' });
   const cases: readonly (readonly [string, IssuedCertificate, string, true | RegExp])[] = [
-    ["vouches for the server's own certificate", leaf, base64(leaf.certificate), true],
+    ["vouches for the server's own certificate", leaf, only, true],
     ['may stand beside others', leaf, base64(stranger.certificate, leaf.certificate), true],
-    [
-      'vouches for no other leaf of its authority',
-      authority.issue(loopback),
-      base64(leaf.certificate),
-      /ISSUER|VERIFY/,
-    ],
-    [
-      'vouches for nothing that is signed with its key',
-      { certificate: issuedByLeaf.certificate + leaf.certificate, key: issuedByLeaf.key },
-      base64(leaf.certificate),
-      /certificate signing/,
-    ],
+    ['vouches for no other leaf of its authority', authority.issue(loopback), only, /ISSUER|VERIFY/],
+    ['vouches for nothing that is signed with its key', signed, only, /certificate signing/],
     ['has to be for the name that is asked for', selfSigned, base64(selfSigned.certificate), /TLS_NAME_MISMATCH/],
-    ...(() => {
-      const expired = authority.issue({
-        ...loopback,
-        notBefore: new Date(Date.now() - 2 * day),
-        notAfter: new Date(Date.now() - day),
-      });
-      return [['has to be valid still', expired, base64(expired.certificate), /EXPIRED/] as const];
-    })(),
+    ['has to be valid still', expired, base64(expired.certificate), /EXPIRED/],
   ];
   for (const [what, certificate, data, expected] of cases) {
     test(what, async (t) => {
@@ -115,12 +97,7 @@ describe('the name that is verified', () => {
     ['is the address of the server, whatever names it has', { dnsNames: ['127.0.0.1'] }, {}, false],
     ['is tls-server-name where there is one', { dnsNames: ['k8s'] }, { 'tls-server-name': 'k8s' }, true],
     ['is tls-server-name alone', { ipAddresses: ['127.0.0.1'] }, { 'tls-server-name': 'k8s' }, false],
-    [
-      'may be an address that stands in tls-server-name',
-      { ipAddresses: ['10.0.0.1'] },
-      { 'tls-server-name': '10.0.0.1' },
-      true,
-    ],
+    ['may be an address in tls-server-name', { ipAddresses: ['10.0.0.1'] }, { 'tls-server-name': '10.0.0.1' }, true],
     ['is not the address of the server then', { ipAddresses: ['127.0.0.1'] }, { 'tls-server-name': '10.0.0.1' }, false],
   ] as const) {
     test(what, async (t) => {
@@ -143,16 +120,13 @@ describe('the name that is verified', () => {
     const other = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['fd00:1::3'] }));
     const configFor = await startConfigs(t);
     for (const proxy of [await startHttpProxy(t), await startSocksProxy(t)]) {
-      const cluster = (at: number) => ({
-        server: `https://[fd00:1::2]:${at}`,
-        'certificate-authority-data': data,
-        'proxy-url': proxy.url,
-      });
-      const config = configFor(cluster(port));
-      const wrong = configFor(cluster(other.port));
+      const serverAt = (at: number) => `https://[fd00:1::2]:${at}`;
+      const trusted = { 'certificate-authority-data': data, 'proxy-url': proxy.url };
+      const config = configFor({ server: serverAt(port), ...trusted });
+      const wrong = configFor({ server: serverAt(other.port), ...trusted });
       for (const go of Object.values(ways)) {
-        await go(config, cluster(port).server);
-        await assert.rejects(go(wrong, cluster(other.port).server), { code: 'TLS_NAME_MISMATCH' });
+        await go(config, serverAt(port));
+        await assert.rejects(go(wrong, serverAt(other.port)), { code: 'TLS_NAME_MISMATCH' });
       }
       assert.equal(proxy.targets[0], `[fd00:1::2]:${port}`);
     }
@@ -220,7 +194,7 @@ describe('without an authority in the profile', () => {
       "the system's root where the profile names another": { server: await serverOf(system), ...other },
       'a proxy of an extra root': { server: await serverOf(authority), 'proxy-url': await proxyOf(extra), ...other },
       "a proxy of the system's": { server: await serverOf(authority), 'proxy-url': await proxyOf(system), ...other },
-      'a proxy of a root that nobody has named': {
+      'a proxy of a strange root': {
         server: await serverOf(authority),
         'proxy-url': await proxyOf(stranger),
         ...other,
@@ -240,12 +214,8 @@ describe('without an authority in the profile', () => {
       }
       console.log(JSON.stringify(outcomes));
       await providers.close();`;
-    const env = {
-      ...process.env,
-      NODE_EXTRA_CA_CERTS: join(folder, 'extra.pem'),
-      SSL_CERT_FILE: join(folder, 'system.pem'),
-      SSL_CERT_DIR: join(folder, 'none'),
-    };
+    const [NODE_EXTRA_CA_CERTS, SSL_CERT_FILE] = [join(folder, 'extra.pem'), join(folder, 'system.pem')];
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR: join(folder, 'none') };
     const cwd = new URL('../..', import.meta.url);
     const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], { env, cwd });
     const refused = 'TLS_UNTRUSTED';
@@ -257,7 +227,7 @@ describe('without an authority in the profile', () => {
       "the system's root where the profile names another": refused,
       'a proxy of an extra root': 200,
       "a proxy of the system's": 200,
-      'a proxy of a root that nobody has named': 'PROXY_FAILED',
+      'a proxy of a strange root': 'PROXY_FAILED',
     });
   });
 });

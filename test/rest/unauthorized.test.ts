@@ -3,10 +3,17 @@ import { createServer } from 'node:https';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch } from 'undici';
+import type { RestConfig } from '../../src/index.ts';
+import type { FakeCluster } from '../../src/testing/index.ts';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
+
+const postNamespace = ({ url }: FakeCluster, { dispatcher }: RestConfig, body: string | AsyncGenerator<Buffer>) => {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${url}/api/v1/namespaces`, { method: 'POST', headers, body, duplex: 'half', dispatcher });
+};
 
 describe('a 401', () => {
   test('refreshes the credential once and replays the request once', async (t) => {
@@ -27,14 +34,7 @@ describe('a 401', () => {
       yield Buffer.from('{"metadata":');
       yield Buffer.from('{"name":"c"}}');
     }
-    const post = (body: string | AsyncGenerator<Buffer>) =>
-      fetch(`${cluster.url}/api/v1/namespaces`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-        duplex: 'half',
-        dispatcher: config.dispatcher,
-      });
+    const post = (body: string | AsyncGenerator<Buffer>) => postNamespace(cluster, config, body);
     const creations = [
       () => core.createNamespace({ body: { metadata: { name: 'a' } } }),
       async () => assert.equal((await post('{"metadata":{"name":"b"}}')).status, 201),
@@ -45,11 +45,8 @@ describe('a 401', () => {
       await plugin.answer({ token: `rotated-${index}` });
       await create();
     }
-    assert.deepEqual((await core.listNamespace()).items.map(({ metadata }) => metadata?.name).slice(0, 3), [
-      'a',
-      'b',
-      'c',
-    ]);
+    const names = (await core.listNamespace()).items.map(({ metadata }) => metadata?.name);
+    assert.deepEqual(names.slice(0, 3), ['a', 'b', 'c']);
   });
 
   test("is the caller's when the replay is refused too, and that starts nothing", async (t) => {
@@ -67,11 +64,8 @@ describe('a 401', () => {
     cluster.setTokens({});
     await plugin.answer({ exitCode: 1 });
     const response = await fetch(url, { dispatcher: config.dispatcher });
-    assert.equal(response.status, 401);
-    assert.deepEqual(
-      [response.headers.get('content-type'), JSON.parse(await response.text()).reason],
-      ['application/json', 'Unauthorized'],
-    );
+    assert.deepEqual([response.status, response.headers.get('content-type')], [401, 'application/json']);
+    assert.equal(JSON.parse(await response.text()).reason, 'Unauthorized');
     cluster.setTokens({ 'token-1': 'me' });
     assert.equal((await fetch(url, { dispatcher: config.dispatcher })).status, 200);
     assert.equal(await plugin.runs(), 2);
@@ -133,13 +127,7 @@ describe('a 401', () => {
         for (let sent = 0; sent < size; sent += 65_536) yield Buffer.alloc(65_536, 'x');
         yield Buffer.from('"}');
       }
-      return fetch(`${cluster.url}/api/v1/namespaces`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: body(),
-        duplex: 'half',
-        dispatcher: config.dispatcher,
-      });
+      return postNamespace(cluster, config, body());
     };
     cluster.setTokens({ 'token-2': 'me' });
     await config.ready();
@@ -182,7 +170,7 @@ describe('earlier versions of the protocol', () => {
     const cluster = await startCluster(t);
     const apiVersion = 'client.authentication.k8s.io/v1alpha1';
     const plugin = await startPlugin(t, { token: 'token-1', apiVersion });
-    const execConfig = { apiVersion, command: plugin.command, provideClusterInfo: true } as const;
+    const execConfig = { apiVersion, provideClusterInfo: true } as const;
     const config = startProviders(t, plugin, {}, { execConfig }).getConfig(profileFor(cluster));
     const core = config.makeApiClient(CoreV1Api);
     await core.listNamespace();
@@ -196,9 +184,8 @@ describe('earlier versions of the protocol', () => {
 
   test('refreshOnForbidden: a 403 refreshes too, and RBAC denials do not become a stream of runs', async (t) => {
     const start = Date.now();
-    const { cluster, plugin, config } = await startFleet(t, {
-      options: { refreshOnForbidden: true, clock: () => start },
-    });
+    const options = { refreshOnForbidden: true, clock: () => start };
+    const { cluster, plugin, config } = await startFleet(t, { options });
     const core = config.makeApiClient(CoreV1Api);
     cluster.failNext(403);
     await core.listNamespace();
@@ -216,25 +203,21 @@ describe('earlier versions of the protocol', () => {
   });
 });
 
-describe('a failing plugin', () => {
-  test('under 100 concurrent requests retried for 2 s runs a handful of times', async (t) => {
-    const clock = { now: Date.now() };
-    const { cluster, plugin, config } = await startFleet(t, {
-      answer: { exitCode: 1, stderr: 'no metadata server' },
-      options: { clock: () => clock.now },
-    });
-    const core = config.makeApiClient(CoreV1Api);
-    const retrying = async () => {
-      for (let i = 0; i < 10; i++) {
-        await assert.rejects(core.listNamespace(), { name: 'PluginError', exitCode: 1 });
-        clock.now += 2;
-      }
-    };
-    await Promise.all(Array.from({ length: 100 }, retrying));
-    const runs = await plugin.runs();
-    assert.ok(runs >= 1 && runs <= 4, `${runs} runs`);
-    assert.equal(cluster.stats.requests, 0);
-  });
+test('a failing plugin under 100 concurrent requests retried for 2 s runs a handful of times', async (t) => {
+  const clock = { now: Date.now() };
+  const answer = { exitCode: 1, stderr: 'no metadata server' };
+  const { cluster, plugin, config } = await startFleet(t, { answer, options: { clock: () => clock.now } });
+  const core = config.makeApiClient(CoreV1Api);
+  const retrying = async () => {
+    for (let i = 0; i < 10; i++) {
+      await assert.rejects(core.listNamespace(), { name: 'PluginError', exitCode: 1 });
+      clock.now += 2;
+    }
+  };
+  await Promise.all(Array.from({ length: 100 }, retrying));
+  const runs = await plugin.runs();
+  assert.ok(runs >= 1 && runs <= 4, `${runs} runs`);
+  assert.equal(cluster.stats.requests, 0);
 });
 
 test('a 401 with a long body is replayed as any other, and comes whole where there is no better credential', async (t) => {

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { CoreV1Api, KubernetesObjectApi } from '@kubernetes/client-node';
 import { type Dispatcher, FormData, fetch, request } from 'undici';
 import { isLongRunning } from '../../../src/rest/request/paths.ts';
+import { configMap } from '../../fixtures/api.ts';
 import { startDeadServer } from '../../fixtures/dead-server.ts';
 import { startPlugin, startProviders } from '../../fixtures/fleet.ts';
 
@@ -79,11 +80,7 @@ test('requestTimeoutMs is for requests of every form', async (t) => {
       fetch(url, { dispatcher, method: 'POST', body: pieces(), duplex: 'half' }),
       core.readNamespacedConfigMap({ namespace: 'default', name: 'log' }),
       core.listNamespacedPod({ namespace: 'proxy' }),
-      KubernetesObjectApi.makeApiClient(config).create({
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name: 'x' },
-      }),
+      KubernetesObjectApi.makeApiClient(config).create(configMap('x')),
     ].map((one: Promise<unknown>) => one.catch((error) => error.code ?? error.cause?.code)),
   );
   assert.deepEqual(new Set(codes), new Set(['RESPONSE_TIMEOUT']));

@@ -3,12 +3,8 @@ import { test } from 'node:test';
 import { ConnectionError } from '../../../src/index.ts';
 import { isLost, markConnecting, toOwnError } from '../../../src/rest/transport/connection-errors.ts';
 
-const cluster = {
-  name: 'spoke-1',
-  server: 'https://spoke-1.example.dev',
-  profile: 'fleet/spoke-1',
-  hasAuthority: true,
-};
+const server = 'https://spoke-1.example.dev';
+const cluster = { name: 'spoke-1', server, profile: 'fleet/spoke-1', hasAuthority: true };
 
 test('a function that the runtime lacks is no problem of a certificate', () => {
   // As Bun 1.3 throws it.

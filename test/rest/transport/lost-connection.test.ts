@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { createSecureServer } from 'node:http2';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
-import { parseKubeconfigOptions, readKubeconfig } from '../../../src/rest/from-kubeconfig.ts';
-import { RestConfig } from '../../../src/rest/rest-config.ts';
-import { Connections } from '../../../src/rest/transport/connections.ts';
-import { kubeconfigFor } from '../../fixtures/fleet-hub.ts';
+import { impatientConfig } from '../../fixtures/impatient.ts';
 import { listen } from '../../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../../fixtures/raw-h2.ts';
+import { placeAt, tlsOptions } from '../../fixtures/raw-h2.ts';
+import { statusOf } from '../../fixtures/requests.ts';
 import { startDeparting } from '../departing-server.ts';
 
 const rounds = 6;
@@ -16,18 +15,8 @@ const requestsPerRound = 30;
 const patienceMs = 15_000;
 
 /** A dispatcher for a server here. Node may miss that a connection is gone while it writes (nodejs/node#61304): the pings do not. */
-function startDispatcher(t: TestContext, port: number) {
-  const { server = '', 'certificate-authority-data': certificateAuthorityData = '' } =
-    profileAt(port).status?.accessProviders?.[0]?.cluster ?? {};
-  const options = { logger: { warn: () => undefined } };
-  const parts = readKubeconfig({ text: kubeconfigFor({ url: server, certificateAuthorityData }, 'token') }, options);
-  // As in life, where it takes 45 s, but faster.
-  const liveness = { pingIntervalMs: 200, silenceMs: 3_000 };
-  const connections = new Connections({ ...parseKubeconfigOptions(options), signal: t.signal, liveness });
-  const config = RestConfig.create({ ...parts, connections });
-  t.after(() => connections.close());
-  return config.dispatcher;
-}
+const startDispatcher = (t: TestContext, port: number) =>
+  impatientConfig(t, placeAt(port), { pingIntervalMs: 200, silenceMs: 3_000 }).dispatcher;
 
 test('a request whose HTTP/2 connection is reset while its body is being written is CONNECTION_LOST', async (t) => {
   const server = await startDeparting('h2', 'request half written', false, tlsOptions);
@@ -70,13 +59,8 @@ test('every request is settled when the server resets an HTTP/2 connection on wh
       const body = index % 2 === 0 ? Buffer.alloc(index * 20_000) : null;
       // Short ones would go out on HTTP/1.1.
       const path = '/api/v1/pods?watch=true';
-      const answer = await request(`https://127.0.0.1:${port}${path}`, {
-        dispatcher,
-        body,
-        // A GET would be sent again.
-        method: 'POST',
-      });
-      await answer.body.dump();
+      // A GET would be sent again.
+      await statusOf(`https://127.0.0.1:${port}${path}`, { dispatcher, body, method: 'POST' });
     } catch {
       // Lost with its connection.
     } finally {
@@ -89,12 +73,9 @@ test('every request is settled when the server resets an HTTP/2 connection on wh
       all.push(send(index));
       if (index % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, patienceMs);
-    });
-    await Promise.race([Promise.all(all), late]);
-    clearTimeout(timer);
+    const settled = new AbortController();
+    await Promise.race([Promise.all(all), pause(patienceMs, undefined, settled).catch(() => undefined)]);
+    settled.abort();
     assert.equal(unsettled, 0, `requests under way after ${patienceMs / 1000} s, in round ${round}`);
   }
 });
