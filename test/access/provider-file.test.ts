@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { configureProviders, parseProviderFile } from '../../src/access/provider-schema.ts';
 import { ConfigurationError } from '../../src/errors/index.ts';
+import { thrownBy } from '../fixtures/thrown.ts';
 
 const yaml = `providers:
 - name: google
@@ -20,15 +21,10 @@ const yaml = `providers:
 const json = JSON.stringify(parse(yaml), null, '\t');
 
 function problemsOf(text: string): readonly { path: string; line?: number; message: string }[] {
-  try {
-    parseProviderFile(text, '/etc/providers.yaml');
-  } catch (error) {
-    assert.ok(error instanceof ConfigurationError);
-    assert.equal(error.code, 'PROVIDER_FILE_INVALID');
-    assert.match(error.message, /^provider file \/etc\/providers\.yaml: /);
-    return error.problems;
-  }
-  throw new assert.AssertionError({ message: 'no error' });
+  const error = thrownBy(ConfigurationError, () => parseProviderFile(text, '/etc/providers.yaml'));
+  assert.equal(error.code, 'PROVIDER_FILE_INVALID');
+  assert.match(error.message, /^provider file \/etc\/providers\.yaml: /);
+  return error.problems;
 }
 
 describe('a provider file', () => {
@@ -40,20 +36,11 @@ describe('a provider file', () => {
   });
 
   test('has defaults: no cluster information, no interaction, policies Ignore, TLS verified', () => {
-    const [provider] = parseProviderFile(
-      'providers: [{name: a, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: x}}]\n',
-      'p',
-    );
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'x' };
+    const [provider] = parseProviderFile(JSON.stringify({ providers: [{ name: 'a', execConfig: exec }] }), 'p');
     assert.deepEqual(provider, {
       name: 'a',
-      execConfig: {
-        apiVersion: 'client.authentication.k8s.io/v1',
-        command: 'x',
-        args: [],
-        env: [],
-        provideClusterInfo: false,
-        interactiveMode: 'Never',
-      },
+      execConfig: { ...exec, args: [], env: [], provideClusterInfo: false, interactiveMode: 'Never' },
       profileSourcedCLIArgsPolicy: 'Ignore',
       profileSourcedEnvVarsPolicy: 'Ignore',
       allowInsecureTLS: false,
@@ -144,27 +131,17 @@ describe('a provider file', () => {
     ['an alias without an anchor', 'providers: *x', /alias/],
   ] as const) {
     test(`that is ${what} is refused`, () => {
-      assert.match(
-        problemsOf(text)
-          .map(({ message }) => message)
-          .join(),
-        expected,
-      );
+      const messages = problemsOf(text).map(({ message }) => message);
+      assert.match(messages.join(), expected);
     });
   }
 
   test('never shows its own text in an error, which may be a Secret mounted by mistake', () => {
     const secret = 'SECRET-fd1a6c';
-    for (const text of [
-      `{"token": "${secret}`,
-      `a: b: ${secret}`,
-      `providers: "${secret}"`,
-      `providers: [{name: "${secret}\0"}]`,
-    ]) {
-      assert.throws(
-        () => parseProviderFile(text, 'p'),
-        (error: Error) => !error.message.includes(secret) && !String(error.cause ?? '').includes(secret),
-      );
+    const texts = [`{"token": "${secret}`, `a: b: ${secret}`, `providers: "${secret}"`];
+    for (const text of [...texts, `providers: [{name: "${secret}\0"}]`]) {
+      const { message, cause } = thrownBy(Error, () => parseProviderFile(text, 'p'));
+      assert.ok(!message.includes(secret) && !String(cause ?? '').includes(secret));
     }
   });
 });
@@ -172,26 +149,17 @@ describe('a provider file', () => {
 describe('providers given in code', () => {
   test('are validated like a file', () => {
     const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: 'x' } as const;
-    assert.throws(
-      // @ts-expect-error a policy that does not exist
-      () => configureProviders([{ name: 'a', execConfig, profileSourcedCLIArgsPolicy: 'append' }]),
-      (error) =>
-        error instanceof ConfigurationError && error.code === 'PROVIDER_INVALID' && /mean Append/.test(error.message),
-    );
+    // @ts-expect-error a policy that does not exist
+    const wrong = () => configureProviders([{ name: 'a', execConfig, profileSourcedCLIArgsPolicy: 'append' }]);
+    assert.throws(wrong, { name: 'ConfigurationError', code: 'PROVIDER_INVALID', message: /mean Append/ });
   });
 
   test('keep each environment variable once, the last value at the first place', () => {
-    const env = [
-      { name: 'A', value: '1' },
-      { name: 'B', value: '2' },
-      { name: 'A', value: '3' },
-    ];
+    const variables = (...pairs: string[]) => pairs.map(([name = '', value = '']) => ({ name, value }));
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: 'x' } as const;
     const [provider] = configureProviders([
-      { name: 'a', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: 'x', env } },
+      { name: 'a', execConfig: { ...execConfig, env: variables('A1', 'B2', 'A3') } },
     ]);
-    assert.deepEqual(provider?.execConfig.env, [
-      { name: 'A', value: '3' },
-      { name: 'B', value: '2' },
-    ]);
+    assert.deepEqual(provider?.execConfig.env, variables('A3', 'B2'));
   });
 });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Provider } from '../../src/access/provider.ts';
 import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
-import { ConfigurationError, ProfileError } from '../../src/errors/index.ts';
+import { ProfileError } from '../../src/errors/index.ts';
 
 const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: 'p', provideClusterInfo: true } as const;
 
@@ -30,9 +30,8 @@ describe('allowedServers', () => {
   });
 
   test('refuses every other, with the list that refused it', () => {
-    const refusal = resolved({ allowedServers }, { server: 'https://evil.dev/secret-path' });
     assert.equal(
-      refusal,
+      resolved({ allowedServers }, { server: 'https://evil.dev/secret-path' }),
       'SERVER_NOT_ALLOWED ClusterProfile fleet/spoke: status.accessProviders[0].cluster.server: https://evil.dev/secret-path is not in ' +
         'allowedServers of provider x (https://*.example.com, https://gateway.dev/v1): no credential is sent there; correct the profile, or the list',
     );
@@ -56,20 +55,13 @@ describe('tls-server-name, by which a router may choose another server than the 
     for (const name of ['a.example.com', 'A.Example.com', 'a.example.com.']) {
       assert.equal(typeof resolved({ allowedServers }, { 'tls-server-name': name }), 'object', name);
     }
-    assert.equal(
-      typeof resolved({ allowedServers }, { server: 'https://10.0.0.1', 'tls-server-name': '10.0.0.1' }),
-      'object',
-    );
+    const address = { server: 'https://10.0.0.1', 'tls-server-name': '10.0.0.1' };
+    assert.equal(typeof resolved({ allowedServers }, address), 'object');
   });
 
   test('may not be another allowed host, or any other', () => {
-    for (const name of [
-      'attacker.dev',
-      'b.example.com',
-      'example.com',
-      'a.example.com.attacker.dev',
-      'a%2eexample.com',
-    ]) {
+    const others = ['attacker.dev', 'b.example.com', 'example.com', 'a.example.com.attacker.dev', 'a%2eexample.com'];
+    for (const name of others) {
       assert.equal(
         resolved({ allowedServers }, { 'tls-server-name': name }),
         `SERVER_NOT_ALLOWED ClusterProfile fleet/spoke: ${at}: "${name}" is neither the host of server nor in ` +
@@ -131,10 +123,8 @@ describe('what a profile may set', () => {
     const provider = { profileSourcedCLIArgsPolicy: 'Append', allowedArgs: ['--audience=*', '-v'] } as const;
     assert.equal(typeof resolved(provider, args('--audience=a\nb', '-v')), 'object');
     for (const bad of ['--audience', 'x--audience=a', '-v2', '--exec=/bin/sh']) {
-      assert.match(
-        String(resolved(provider, args('-v', bad))),
-        /^ARG_NOT_ALLOWED .*extension\[1\]: matches none of allowedArgs/,
-      );
+      const refusal = String(resolved(provider, args('-v', bad)));
+      assert.match(refusal, /^ARG_NOT_ALLOWED .*extension\[1\]: matches none of allowedArgs/);
     }
     assert.equal(typeof resolved({ profileSourcedCLIArgsPolicy: 'Append' }, args('--anything')), 'object');
   });
@@ -144,16 +134,7 @@ describe('allowedProfiles', () => {
   const rules = { allowedProfiles: { namespaces: ['fleet', 'team-*'], clusterManagers: ['gke-fleet'] } };
   const ask = (metadata: object | undefined, spec: unknown, settings: Partial<Provider> = rules) => {
     const cluster = { server: 'https://a.example.com' };
-    const profile = {
-      metadata,
-      spec,
-      status: {
-        accessProviders: [
-          { name: 'x', cluster },
-          { name: 'y', cluster },
-        ],
-      },
-    };
+    const profile = { metadata, spec, status: { accessProviders: ['x', 'y'].map((name) => ({ name, cluster })) } };
     const others = { name: 'y', execConfig };
     try {
       // @ts-expect-error some of these are no profiles
@@ -169,10 +150,8 @@ describe('allowedProfiles', () => {
     assert.equal(ask({ name: 'p', namespace: 'fleet' }, gke), 'x');
     assert.equal(ask({ name: 'p', namespace: 'team-7' }, gke), 'x');
     assert.equal(ask({ name: 'p', namespace: 'any' }, gke, { allowedProfiles: { clusterManagers: ['*'] } }), 'x');
-    assert.equal(
-      ask({ name: 'p', namespace: 'fleet' }, undefined, { allowedProfiles: { namespaces: ['fleet'] } }),
-      'x',
-    );
+    const ofNamespace = { allowedProfiles: { namespaces: ['fleet'] } };
+    assert.equal(ask({ name: 'p', namespace: 'fleet' }, undefined, ofNamespace), 'x');
     assert.equal(ask(undefined, undefined, {}), 'x');
   });
 
@@ -188,15 +167,8 @@ describe('allowedProfiles', () => {
     for (const namespace of ['Fleet', 'fleet ', 'team', '', 'x-team-1', 7, null]) {
       assert.match(ask({ name: 'p', namespace }, gke), /^PROFILE_NOT_ALLOWED metadata\.namespace/, String(namespace));
     }
-    for (const spec of [
-      undefined,
-      null,
-      'gke-fleet',
-      {},
-      { clusterManager: 'gke-fleet' },
-      { clusterManager: [] },
-      [],
-    ]) {
+    const wrong = ['gke-fleet', []].map((clusterManager) => ({ clusterManager }));
+    for (const spec of [undefined, null, 'gke-fleet', {}, ...wrong, []]) {
       assert.match(ask({ namespace: 'fleet' }, spec), /^PROFILE_NOT_ALLOWED spec\.clusterManager\.name: is missing/);
     }
     assert.match(ask(undefined, gke), /^PROFILE_NOT_ALLOWED metadata\.namespace: is missing/);
@@ -222,23 +194,13 @@ describe('a bad rule', () => {
     [{ allowedProfiles: {} }, /allowedProfiles: names nothing: give namespaces, clusterManagers, or both/],
     [{ allowedProfiles: { namespaces: 'fleet' } }, /allowedProfiles\.namespaces: must be a list of names/],
     [{ allowedProfiles: { namespaces: [''] } }, /allowedProfiles\.namespaces\[0\]: must be a name/],
-    [
-      { allowedProfiles: { namespace: [] } },
-      /allowedProfiles\.namespace: is not a known field \(did you mean namespaces\?\)/,
-    ],
+    [{ allowedProfiles: { namespace: [] } }, /Profiles\.namespace: is not a known field \(did you mean namespaces\?\)/],
     [{ allowedServer: [] }, /did you mean allowedServers\?/],
   ] as const) {
     test(`is an error of the configuration: ${JSON.stringify(rules)}`, () => {
       // @ts-expect-error some of these are no rules
       const bad: Provider = { name: 'x', execConfig, ...rules };
-      assert.throws(
-        () => configureProviders([bad]),
-        (error: unknown) => {
-          assert.ok(error instanceof ConfigurationError);
-          assert.match(error.message, message);
-          return true;
-        },
-      );
+      assert.throws(() => configureProviders([bad]), { name: 'ConfigurationError', message });
     });
   }
 });

@@ -5,15 +5,8 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { ConfigurationError, ImageCredentialProviders } from '../../src/image-credentials/index.ts';
-import { v1 } from '../fixtures/image-plugins.ts';
+import { configOf, providerOfA } from '../fixtures/image-plugins.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
-
-const provider = { name: 'p', matchImages: ['a.io'], defaultCacheDuration: '10m', apiVersion: v1 };
-const config = (...providers: object[]) => ({
-  kind: 'CredentialProviderConfig',
-  apiVersion: 'kubelet.config.k8s.io/v1',
-  providers,
-});
 
 describe('files and executables', () => {
   async function setUp(t: TestContext) {
@@ -24,7 +17,7 @@ describe('files and executables', () => {
     const load = (path: string) => ImageCredentialProviders.fromConfigFile(path, { binDir });
     return { folder, binDir, load };
   }
-  const file = (name: string) => JSON.stringify(config({ ...provider, name }));
+  const file = (name: string) => JSON.stringify(configOf({ ...providerOfA, name }));
 
   test('A.4: a folder is read in the order of its names, .json, .yaml and .yml only, hidden ones too', async (t) => {
     const { folder, load } = await setUp(t);
@@ -37,19 +30,15 @@ describe('files and executables', () => {
     for (const other of ['d.YAML', 'e.yaml.bak', 'f']) await writeFile(join(configs, other), 'not read');
     assert.deepEqual(load(configs).providerNames, ['q', 'p', 'r']);
     await writeFile(join(configs, 'g.json'), file('p'));
-    assert.throws(
-      () => load(configs),
-      /g\.json: line 1: providers\[0\]\.name: "p" is the name of another provider too/,
-    );
+    const twice = /g\.json: line 1: providers\[0\]\.name: "p" is the name of another provider too/;
+    assert.throws(() => load(configs), twice);
   });
 
   test('A.2, A.3: a folder or file that is not there is named', async (t) => {
     const { folder, binDir, load } = await setUp(t);
     await mkdir(join(folder, 'empty'));
-    assert.throws(() => load(join(folder, 'none')), {
-      code: 'IMAGE_CONFIG_INVALID',
-      message: /none: does not exist/,
-    });
+    const missing = { code: 'IMAGE_CONFIG_INVALID', message: /none: does not exist/ };
+    assert.throws(() => load(join(folder, 'none')), missing);
     assert.throws(() => load(join(folder, 'empty')), /holds no \.json, \.yaml or \.yml file/);
     const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir: join(binDir, 'none') });
     assert.throws(wrong, /folder of plugins .*none: does not exist/);
@@ -60,7 +49,8 @@ describe('files and executables', () => {
     await chmod(join(binDir, 'q'), 0o644);
     await mkdir(join(binDir, 'd'));
     const path = join(folder, 'config.json');
-    await writeFile(path, JSON.stringify(config(...['missing', 'q', 'd', 'p'].map((name) => ({ ...provider, name })))));
+    const named = ['missing', 'q', 'd', 'p'].map((name) => ({ ...providerOfA, name }));
+    await writeFile(path, JSON.stringify(configOf(...named)));
     assert.throws(
       () => load(path),
       (error: unknown) => {
@@ -123,13 +113,7 @@ describe('files and executables', () => {
       // @ts-expect-error no path
       [() => load(undefined), /path: must be the path of the kubelet's file, .*, and is Undefined/],
     ] as const) {
-      asNobody(() =>
-        assert.throws(call, (error: unknown) => {
-          assert.ok(error instanceof ConfigurationError, String(error));
-          assert.match(error.message, expected);
-          return true;
-        }),
-      );
+      asNobody(() => assert.throws(call, { name: 'ConfigurationError', message: expected }));
     }
   });
 

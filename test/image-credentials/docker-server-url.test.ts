@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ImageError } from '../../src/errors/index.ts';
 import { registriesOfServer, serverUrlOf } from '../../src/image-credentials/docker-config.ts';
+import { thrownBy } from '../fixtures/thrown.ts';
 
 describe('a server URL of Docker', () => {
   for (const [serverUrl, expected] of [
@@ -61,13 +62,11 @@ describe('a server URL of Docker', () => {
     'https://https://r.io',
     'https://docker.io/Team',
   ]) {
-    test(`${JSON.stringify(serverUrl)} is refused as it was given, but for a user`, () =>
-      assert.throws(
-        () => registriesOfServer(serverUrl),
-        (error: unknown) =>
-          error instanceof ImageError &&
-          error.message.includes(`"${serverUrl.replace('\n', '\\u000a').replace(/\/\/.*@/, '//[redacted]@')}"`),
-      ));
+    test(`${JSON.stringify(serverUrl)} is refused as it was given, but for a user`, () => {
+      const { message } = thrownBy(ImageError, () => registriesOfServer(serverUrl));
+      const shown = serverUrl.replace('\n', '\\u000a').replace(/\/\/.*@/, '//[redacted]@');
+      assert.ok(message.includes(`"${shown}"`), message);
+    });
   }
 
   test('is what tools know a registry by', () => {

@@ -61,13 +61,9 @@ describe('the longest name (C.23)', () => {
 describe('a run (E)', () => {
   test('E.37 to E.39: has its arguments and variables, and one line of JSON on stdin', async (t) => {
     const code = `printf '%s,%s,%s' "$1" "$A" "$HOME" > "$DIR/seen"\n${respond(anyIo)}`;
-    const config = {
-      args: ['one two', 'x'],
-      env: [
-        { name: 'A', value: 'a' },
-        { name: 'HOME', value: '/h' },
-      ],
-    };
+    const variables = { A: 'a', HOME: '/h' };
+    const env = Object.entries(variables).map(([name, value]) => ({ name, value }));
+    const config = { args: ['one two', 'x'], env };
     const { providers, rawInput, folder } = await startImageProviders(t, [{ name: 'p', code, config }]);
     await providers.getCredentials('gcr.io/a:1');
     assert.equal(await rawInput('p'), `{"kind":"CredentialProviderRequest","apiVersion":"${v1}","image":"gcr.io/a"}\n`);
@@ -91,6 +87,8 @@ describe('a run (E)', () => {
     assert.deepEqual((await providers.getCredentials('gcr.io/a')).failures, []);
   });
 
+  const having = (more: object) => respond(anyIo, more);
+  const invalid = 'ANSWER_FIELD_INVALID';
   for (const [item, code, expected, message] of [
     ['E.41: takes too long', 'sleep 60', 'PLUGIN_TIMEOUT', /gave no answer within 400 ms/],
     ['E.42: fails', 'echo "no login" >&2; exit 3', 'PLUGIN_FAILED', /exit code 3\nstderr: no login/],
@@ -99,57 +97,19 @@ describe('a run (E)', () => {
     ['E.43: prints YAML', `echo 'kind: CredentialProviderResponse'`, 'ANSWER_UNPARSABLE', /not one JSON object/],
     ['E.43: prints a log line first', `echo log; ${respond(anyIo)}`, 'ANSWER_UNPARSABLE', /not one JSON object/],
     ['E.43: prints a list', 'echo []', 'ANSWER_UNPARSABLE', /not one JSON object/],
-    [
-      'E.44: answers in another version',
-      respond(anyIo, { apiVersion: `${v1}beta1` }),
-      'ANSWER_WRONG_VERSION',
-      /in another apiVersion/,
-    ],
+    ['E.44: answers in v1beta1', having({ apiVersion: `${v1}beta1` }), 'ANSWER_WRONG_VERSION', /in another apiVersion/],
     ['E.44: answers without a version', 'echo {}', 'ANSWER_WRONG_VERSION', /without apiVersion/],
-    ['E.45: answers with another kind', respond(anyIo, { kind: 'Status' }), 'ANSWER_UNPARSABLE', /another kind/],
-    [
-      'E.45: has a field that is not known',
-      respond(anyIo, { extra: 1 }),
-      'ANSWER_FIELD_INVALID',
-      /fields that are not known/,
-    ],
-    [
-      'E.45: has one inside of auth',
-      respond({ 'a.io': { ...user('u'), token: 't' } }),
-      'ANSWER_FIELD_INVALID',
-      /not known in auth/,
-    ],
-    [
-      'E.45: has a number for a duration',
-      respond(anyIo, { cacheDuration: 10 }),
-      'ANSWER_FIELD_INVALID',
-      /wrong type in cacheDuration/,
-    ],
-    [
-      'E.45: has a duration without a unit',
-      respond(anyIo, { cacheDuration: '10' }),
-      'ANSWER_FIELD_INVALID',
-      /cacheDuration that is not/,
-    ],
-    [
-      'F.48: has no cacheKeyType',
-      respond(anyIo, { cacheKeyType: undefined }),
-      'ANSWER_FIELD_INVALID',
-      /without a cacheKeyType/,
-    ],
-    [
-      'F.48: has another cacheKeyType',
-      respond(anyIo, { cacheKeyType: 'image' }),
-      'ANSWER_FIELD_INVALID',
-      /without a cacheKeyType/,
-    ],
+    ['E.45: answers with another kind', having({ kind: 'Status' }), 'ANSWER_UNPARSABLE', /another kind/],
+    ['E.45: has an unknown field', having({ extra: 1 }), invalid, /fields that are not known/],
+    ['E.45: has one inside of auth', respond({ 'a.io': { ...user('u'), token: 't' } }), invalid, /not known in auth/],
+    ['E.45: has a number for a duration', having({ cacheDuration: 10 }), invalid, /wrong type in cacheDuration/],
+    ['E.45: has a duration without a unit', having({ cacheDuration: '10' }), invalid, /cacheDuration that is not/],
+    ['F.48: has no cacheKeyType', having({ cacheKeyType: undefined }), invalid, /without a cacheKeyType/],
+    ['F.48: has another cacheKeyType', having({ cacheKeyType: 'image' }), invalid, /without a cacheKeyType/],
   ] as const) {
     test(`${item}: is an error, and no credential`, async (t) => {
-      const { providers } = await startImageProviders(
-        t,
-        [{ name: 'p', code }],
-        expected === 'PLUGIN_TIMEOUT' ? { pluginTimeoutMs: 400 } : {},
-      );
+      const options = expected === 'PLUGIN_TIMEOUT' ? { pluginTimeoutMs: 400 } : {};
+      const { providers } = await startImageProviders(t, [{ name: 'p', code }], options);
       const { credentials, failures } = await providers.getCredentials('gcr.io/a');
       assert.deepEqual(credentials, []);
       const [failure] = failures;
@@ -167,13 +127,8 @@ describe('a run (E)', () => {
       { name: 'q', code: respond(undefined) },
     ]);
     const { credentials, failures } = await providers.getCredentials('gcr.io/a');
-    assert.deepEqual(
-      credentials.map(({ username, password }) => [username, password]),
-      [
-        ['', ''],
-        ['', ''],
-      ],
-    );
+    const logins = credentials.map(({ username, password }) => `${username}:${password}`);
+    assert.deepEqual(logins, [':', ':']);
     assert.deepEqual(failures, []);
   });
 
@@ -185,9 +140,8 @@ describe('a run (E)', () => {
 
   test('E.42 (differs): a plugin that fails is held back, for that image', async (t) => {
     const clock = { now: 1_000_000 };
-    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: 'exit 1' }], {
-      clock: () => clock.now,
-    });
+    const options = { clock: () => clock.now };
+    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: 'exit 1' }], options);
     for (let i = 0; i < 10; i++) await providers.getCredentials('gcr.io/a');
     assert.equal(await runs('p'), 1);
     await providers.getCredentials('gcr.io/b');
@@ -211,9 +165,8 @@ describe('a plugin', () => {
 
   test('that cannot be started at all is a failure of its own provider, and quotes no arguments', async (t) => {
     const secret = 'SECRET-argument';
-    const { providers, folder } = await startImageProviders(t, [
-      { name: 'p', code: respond(anyIo), config: { args: [secret] } },
-    ]);
+    const plugin = { name: 'p', code: respond(anyIo), config: { args: [secret] } };
+    const { providers, folder } = await startImageProviders(t, [plugin]);
     const before = process.cwd();
     t.after(() => process.chdir(before));
     const gone = join(folder, 'gone');
@@ -227,50 +180,34 @@ describe('a plugin', () => {
   });
 });
 
-describe('metrics (I)', () => {
-  test('I.72, I.73: executions are counted and timed, failed ones too; what an answer is worth and cache hits are not', async (t) => {
-    const registry = new Registry();
-    const metrics = new ImageCredentialMetrics({ registry });
-    const { providers } = await startImageProviders(
-      t,
-      [
-        { name: 'good', code: respond(anyIo) },
-        { name: 'failing', code: 'exit 1' },
-        { name: 'nonsense', code: 'echo {' },
-      ],
-      { metrics },
-    );
-    const { providers: slow } = await startImageProviders(t, [{ name: 'slow', code: 'sleep 60' }], {
-      metrics,
-      pluginTimeoutMs: 500,
-    });
-    await slow.getCredentials('gcr.io/a');
-    await providers.getCredentials('gcr.io/a');
-    await providers.getCredentials('gcr.io/a');
-    const text = await registry.metrics();
-    const value = (series: string) =>
-      text
-        .split('\n')
-        .find((line) => line.startsWith(`${series} `))
-        ?.split(' ')[1];
-    for (const [name, errors] of [
-      ['good', undefined],
-      ['failing', '1'],
-      ['slow', '1'],
-      ['nonsense', undefined],
-    ] as const) {
-      assert.equal(value(`kubelet_credential_provider_plugin_errors_total{plugin_name="${name}"}`), errors, name);
-      assert.equal(value(`kubelet_credential_provider_plugin_duration_count{plugin_name="${name}"}`), '1', name);
-    }
-  });
+test('I.72, I.73: executions are counted and timed, failed ones too; what an answer is worth and cache hits are not', async (t) => {
+  const registry = new Registry();
+  const metrics = new ImageCredentialMetrics({ registry });
+  const plugins = { good: respond(anyIo), failing: 'exit 1', nonsense: 'echo {' };
+  const settings = Object.entries(plugins).map(([name, code]) => ({ name, code }));
+  const { providers } = await startImageProviders(t, settings, { metrics });
+  const options = { metrics, pluginTimeoutMs: 500 };
+  const { providers: slow } = await startImageProviders(t, [{ name: 'slow', code: 'sleep 60' }], options);
+  await slow.getCredentials('gcr.io/a');
+  await providers.getCredentials('gcr.io/a');
+  await providers.getCredentials('gcr.io/a');
+  const lines = (await registry.metrics()).split('\n');
+  const value = (series: string) => lines.find((line) => line.startsWith(`${series} `))?.split(' ')[1];
+  for (const [name, errors] of [
+    ['good', undefined],
+    ['failing', '1'],
+    ['slow', '1'],
+    ['nonsense', undefined],
+  ] as const) {
+    assert.equal(value(`kubelet_credential_provider_plugin_errors_total{plugin_name="${name}"}`), errors, name);
+    assert.equal(value(`kubelet_credential_provider_plugin_duration_count{plugin_name="${name}"}`), '1', name);
+  }
 });
 
-describe('close()', () => {
-  test('ends the plugins that run', async (t) => {
-    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: 'sleep 60' }]);
-    const asked = providers.getCredentials('gcr.io/a');
-    await until(t, async () => (await runs('p')) > 0);
-    await providers.close();
-    assert.equal((await asked).failures[0]?.error.code, 'PLUGIN_STOPPED');
-  });
+test('close() ends the plugins that run', async (t) => {
+  const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: 'sleep 60' }]);
+  const asked = providers.getCredentials('gcr.io/a');
+  await until(t, async () => (await runs('p')) > 0);
+  await providers.close();
+  assert.equal((await asked).failures[0]?.error.code, 'PLUGIN_STOPPED');
 });

@@ -41,10 +41,8 @@ describe('a token', () => {
     ];
     const { pull, runs, input } = await start(t, plugins, { mintToken, clock: () => clock.now });
     await pull();
-    assert.deepEqual(
-      asked.map(([{ audience }]) => audience),
-      ['registry', 'other'],
-    );
+    const audiences = asked.map(([{ audience }]) => audience);
+    assert.deepEqual(audiences, ['registry', 'other']);
     clock.now += 479_999;
     await pull('quay.io/b');
     assert.equal(asked.length, 2);
@@ -107,10 +105,7 @@ describe('mintToken', () => {
   /** The failure of p, beside which q has to give what it has. */
   async function failureOf(pulled: ReturnType<Awaited<ReturnType<typeof start>>['pull']>): Promise<PluginError> {
     const { credentials, failures } = await pulled;
-    assert.deepEqual(
-      credentials.map(({ provider }) => provider),
-      ['q'],
-    );
+    assert.deepEqual([credentials.length, credentials[0]?.provider], [1, 'q']);
     const [failure] = failures;
     assert.ok(failure && failures.length === 1 && failure.provider === 'p' && failure.error instanceof PluginError);
     return failure.error;
@@ -145,20 +140,15 @@ describe('mintToken', () => {
     assert.doesNotMatch(inspect(error), /SECRET/);
   });
 
+  const withCode = (code: string) => Object.assign(new Error('SECRET'), { code });
   for (const [thrown, message] of [
-    [
-      { code: 403, body: 'SECRET' },
-      /: the API server answered 403, RBAC must allow "create" on serviceaccounts\/token$/,
-    ],
+    [{ code: 403, body: 'SECRET' }, /API server answered 403, RBAC must allow "create" on serviceaccounts\/token$/],
     [{ code: 404 }, /answered 404, the service account does not exist$/],
     [{ code: 409 }, /answered 409, the service account has another uid by now$/],
     [{ code: 500 }, /answered 500$/],
-    [Object.assign(new Error('SECRET'), { code: 'ECONNREFUSED' }), /could be minted \(ECONNREFUSED\)$/],
-    [Object.assign(new Error('SECRET'), { code: 'SECRET, a token' }), /could be minted$/],
-    [
-      new TypeError('SECRET', { cause: Object.assign(new Error('SECRET'), { code: 'ENOTFOUND' }) }),
-      /could be minted \(ENOTFOUND\)$/,
-    ],
+    [withCode('ECONNREFUSED'), /could be minted \(ECONNREFUSED\)$/],
+    [withCode('SECRET, a token'), /could be minted$/],
+    [new TypeError('SECRET', { cause: withCode('ENOTFOUND') }), /could be minted \(ENOTFOUND\)$/],
   ] as const) {
     test(`that rejects with ${inspect(thrown).split('\n', 1)[0]} says what may be said of it`, async (t) => {
       const { pull } = await start(t, both, { mintToken: () => Promise.reject(thrown) });
@@ -233,10 +223,8 @@ describe('a service account', () => {
       const plugin = { name: 'p', code: respond(anyIo), config: withTokens() };
       const { providers, runs } = await start(t, [plugin], { mintToken: minter().mintToken });
       // @ts-expect-error what no type allows
-      await assert.rejects(providers.getCredentials('gcr.io/a', { serviceAccount: given }), {
-        code: 'OPTION_INVALID',
-        message,
-      });
+      const refused = providers.getCredentials('gcr.io/a', { serviceAccount: given });
+      await assert.rejects(refused, { code: 'OPTION_INVALID', message });
       assert.equal(await runs('p'), 0);
     });
   }

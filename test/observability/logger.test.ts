@@ -3,9 +3,10 @@ import { mock, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch } from 'undici';
-import { CredentialProviders, PluginError } from '../../src/index.ts';
+import { PluginError } from '../../src/index.ts';
 import { defaultLogger } from '../../src/observability/logger.ts';
-import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { rejection } from '../fixtures/thrown.ts';
 import { until } from '../fixtures/until.ts';
 
 test('at debug each step is there, with the cluster: runs, refreshes, 401s, retries, pools and connections', async (t) => {
@@ -13,11 +14,8 @@ test('at debug each step is there, with the cluster: runs, refreshes, 401s, retr
   const plugin = await startPlugin(t, { token: 'token-1', stderr: 'a word of the plugin' });
   const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = [];
   const say = (level: string) => (fields: object, message: string) => lines.push({ level, fields, message });
-  const providers = new CredentialProviders(
-    [{ name: 'fake', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } }],
-    { logger: { debug: say('debug'), info: say('info'), warn: say('warn') } },
-  );
-  t.after(() => providers.close());
+  const logger = { debug: say('debug'), info: say('info'), warn: say('warn') };
+  const providers = startProviders(t, plugin, { logger });
   const core = providers.getConfig(profileFor(cluster)).makeApiClient(CoreV1Api);
   await core.listNamespace();
   cluster.setTokens({ 'token-2': 'me' });
@@ -58,33 +56,22 @@ test('at debug each step is there, with the cluster: runs, refreshes, 401s, retr
 });
 
 test('the code of an error is in its text, its stack and its line of the log, once in each', async (t) => {
-  const cluster = await startCluster(t);
-  const plugin = await startPlugin(t, { exitCode: 1 });
   const lines: { readonly fields: object; readonly message: string }[] = [];
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
   const logger = { warn: (fields: object, message: string) => lines.push({ fields, message }) };
-  const providers = new CredentialProviders([{ name: 'fake', execConfig }], { logger });
-  t.after(() => providers.close());
-  const config = providers.getConfig(profileFor(cluster));
-  const list = config.makeApiClient(CoreV1Api).listNamespace();
-  const error: unknown = await list.then(
-    () => assert.fail('the plugin has failed'),
-    (reason: unknown) => reason,
-  );
+  const { cluster, config } = await startFleet(t, { answer: { exitCode: 1 }, options: { logger } });
+  const error = await rejection(config.makeApiClient(CoreV1Api).listNamespace());
   const opening = `PluginError [PLUGIN_FAILED]: ClusterProfile fleet/spoke, ${cluster.url}: access provider fake: `;
   assert.ok(error instanceof PluginError);
   assert.deepEqual([error.name, error.code], ['PluginError', 'PLUGIN_FAILED']);
   assert.ok(!error.message.includes('PLUGIN_FAILED'), 'the message has none');
-  const ofFetch: unknown = await fetch(cluster.url, { dispatcher: config.dispatcher }).catch((reason) => reason);
+  const ofFetch = await rejection(fetch(cluster.url, { dispatcher: config.dispatcher }));
   for (const text of [String(error), error.stack ?? '', inspect(error).replace(/^ {2}code: .*$/m, '')]) {
     assert.ok(text.startsWith(opening), text);
     assert.equal(text.split('PLUGIN_FAILED').length, 2, text);
   }
   assert.ok(inspect(ofFetch).includes(`[cause]: ${opening}`), inspect(ofFetch));
-  assert.deepEqual(
-    lines.map(({ fields }) => fields),
-    [{ profile: 'fleet/spoke', server: cluster.url, provider: 'fake', code: 'PLUGIN_FAILED' }],
-  );
+  const fields = { profile: 'fleet/spoke', server: cluster.url, provider: 'fake', code: 'PLUGIN_FAILED' };
+  assert.deepEqual([lines.length, lines[0]?.fields], [1, fields]);
   assert.ok(!lines[0]?.message.includes('PLUGIN_FAILED'), lines[0]?.message);
 });
 
@@ -106,8 +93,6 @@ test('the default logger says a warning again when it comes again', (t) => {
   const warn = mock.method(console, 'warn', () => undefined);
   t.after(() => warn.mock.restore());
   for (let i = 0; i < 2; i++) defaultLogger.warn({}, 'the server is away');
-  assert.deepEqual(
-    warn.mock.calls.map(({ arguments: [line] }) => line),
-    new Array(2).fill('clusterprofile-credentials: the server is away'),
-  );
+  const said = warn.mock.calls.map(({ arguments: [line] }) => line);
+  assert.deepEqual(said, new Array(2).fill('clusterprofile-credentials: the server is away'));
 });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { Registry as Registry14 } from 'prom-client-14';
-import { ConfigurationError, CredentialMetrics, CredentialProviders } from '../../src/index.ts';
+import { CredentialMetrics, CredentialProviders } from '../../src/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
 import { startMeasured } from '../fixtures/measured.ts';
@@ -183,14 +183,8 @@ describe('metrics of credentials', () => {
     const registry = new Registry();
     const metrics = new CredentialMetrics({ registry });
     for (let i = 0; i < 2; i++) await new CredentialProviders([], { metrics }).close();
-    assert.throws(
-      () => new CredentialMetrics({ registry }),
-      (error: unknown) => {
-        assert.ok(error instanceof ConfigurationError);
-        assert.match(error.message, /already been registered: make one CredentialMetrics for a registry, and share it/);
-        return true;
-      },
-    );
+    const message = /already been registered: make one CredentialMetrics for a registry, and share it/;
+    assert.throws(() => new CredentialMetrics({ registry }), { name: 'ConfigurationError', message });
     // @ts-expect-error not metrics
     assert.throws(() => new CredentialProviders([], { metrics: registry }), /metrics: must be new CredentialMetrics/);
   });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { CredentialProviders, type Logger } from '../../src/index.ts';
+import type { Logger } from '../../src/index.ts';
 import { WarningLimiter } from '../../src/observability/warning-limiter.ts';
 import type { FakeCluster, PluginAnswer } from '../../src/testing/index.ts';
-import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 /** Keeps every line of a log. */
@@ -33,17 +33,8 @@ async function startPair(t: TestContext) {
   const plugin = await startPlugin(t);
   const clock = { now: start };
   const log = new Lines();
-  const providers = new CredentialProviders(
-    [
-      {
-        name: 'fake',
-        execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command },
-        profileSourcedEnvVarsPolicy: 'AppendIfNotExists',
-      },
-    ],
-    { logger: log, clock: () => clock.now },
-  );
-  t.after(() => providers.close());
+  const rules = { profileSourcedEnvVarsPolicy: 'AppendIfNotExists' } as const;
+  const providers = startProviders(t, plugin, { logger: log, clock: () => clock.now }, rules);
   /** What each of the two asks for beside its server. */
   const more: { extensions?: readonly object[]; 'proxy-url'?: string } = {};
   const configs = () =>

@@ -6,6 +6,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { ConfigurationError, CredentialProviders } from '../../src/index.ts';
 import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
+import { thrownBy } from '../fixtures/thrown.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
 const entry = (name: string) => ({ name, execConfig: { apiVersion: v1, command: '/bin/x' } });
@@ -21,15 +22,8 @@ describe('the way from flags and a file to a request', () => {
     const cluster = await startCluster(t);
     const plugin = await startPlugin(t);
     const path = await providerFile(t, { providers: [entry('other')] });
-    const argv = [
-      'node',
-      'x',
-      '--verbose',
-      '--clusterprofile-provider-file',
-      path,
-      '--clusterprofile-access-provider',
-      `fake='${plugin.command} --flag "a b"'`,
-    ];
+    const provider = ['--clusterprofile-access-provider', `fake='${plugin.command} --flag "a b"'`];
+    const argv = ['node', 'x', '--verbose', '--clusterprofile-provider-file', path, ...provider];
     const providers = CredentialProviders.fromArgs(argv);
     t.after(() => providers.close());
     assert.deepEqual(providers.accessTypes, ['fake', 'other']);
@@ -53,10 +47,8 @@ describe('the way from flags and a file to a request', () => {
     const lenient = CredentialProviders.fromArgs(flag);
     t.after(() => lenient.close());
     await lenient.getConfig(profileFor(cluster)).ready();
-    const strict = CredentialProviders.fromArgs([
-      ...flag,
-      `--clusterprofile-access-provider-option=fake=execConfig.apiVersion=${v1}`,
-    ]);
+    const option = `--clusterprofile-access-provider-option=fake=execConfig.apiVersion=${v1}`;
+    const strict = CredentialProviders.fromArgs([...flag, option]);
     t.after(() => strict.close());
     await assert.rejects(strict.getConfig(profileFor(cluster)).ready(), { code: 'ANSWER_WRONG_VERSION' });
   });
@@ -74,52 +66,34 @@ describe('a provider file', () => {
       [join(folder, 'none.yaml'), 'does not exist'],
       [folder, 'EISDIR'],
     ] as const) {
-      assert.throws(
-        () => CredentialProviders.fromFile(path),
-        (error) =>
-          error instanceof ConfigurationError &&
-          error.code === 'PROVIDER_FILE_INVALID' &&
-          error.message.includes(path) &&
-          error.message.includes(reason),
-      );
+      const { code, message } = thrownBy(ConfigurationError, () => CredentialProviders.fromFile(path));
+      assert.equal(code, 'PROVIDER_FILE_INVALID');
+      assert.ok(message.includes(path) && message.includes(reason), message);
     }
   });
 
   test('cannot configure a type that a flag configures too', async (t) => {
     const path = await providerFile(t, { providers: [entry('google')] });
     const argv = ['--clusterprofile-provider-file', path, '--clusterprofile-access-provider', 'google=/bin/x'];
-    assert.throws(
-      () => CredentialProviders.fromArgs(argv),
-      (error) => error instanceof ConfigurationError && error.code === 'FLAG_INVALID' && error.message.includes(path),
-    );
+    const { code, message } = thrownBy(ConfigurationError, () => CredentialProviders.fromArgs(argv));
+    assert.equal(code, 'FLAG_INVALID');
+    assert.ok(message.includes(path), message);
   });
 });
 
 describe('options', () => {
   test('are validated at construction, all at once, with a suggestion', () => {
     const options = { pluginTimeoutMS: 1, idleTimeoutMs: Number.NaN, maxConcurrentPlugins: 1.5, clock: 5, logger: {} };
-    assert.throws(
-      () => Reflect.construct(CredentialProviders, [[], options]),
-      (error) => {
-        assert.ok(error instanceof ConfigurationError && error.code === 'OPTION_INVALID');
-        assert.deepEqual(error.problems.map(({ path }) => path).sort(), [
-          'clock',
-          'idleTimeoutMs',
-          'logger',
-          'maxConcurrentPlugins',
-          'pluginTimeoutMS',
-        ]);
-        assert.match(error.message, /did you mean pluginTimeoutMs\?/);
-        return true;
-      },
-    );
+    const error = thrownBy(ConfigurationError, () => Reflect.construct(CredentialProviders, [[], options]));
+    assert.equal(error.code, 'OPTION_INVALID');
+    assert.deepEqual(error.problems.map(({ path }) => path).sort(), Object.keys(options).sort());
+    assert.match(error.message, /did you mean pluginTimeoutMs\?/);
   });
 
   for (const pluginTimeoutMs of [0, -1, Number.POSITIVE_INFINITY, 2 ** 31, '1000', null]) {
     test(`pluginTimeoutMs cannot be ${JSON.stringify(pluginTimeoutMs)} (${String(pluginTimeoutMs)})`, () => {
-      assert.throws(() => Reflect.construct(CredentialProviders, [[], { pluginTimeoutMs }]), {
-        code: 'OPTION_INVALID',
-      });
+      const make = () => Reflect.construct(CredentialProviders, [[], { pluginTimeoutMs }]);
+      assert.throws(make, { code: 'OPTION_INVALID' });
     });
   }
 });

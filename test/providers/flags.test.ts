@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { CredentialProviders, type CredentialProvidersOptions, flagOptions } from '../../src/index.ts';
 import { startPlugin } from '../fixtures/fleet.ts';
-import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { print, setEnvironment, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 
 const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://a.example.dev' } }] } };
 
@@ -29,14 +29,12 @@ describe('a flag for an option', () => {
     const { command } = await startPlugin(t);
     await chmod(command, 0o777);
     await start(t, command, []).ready();
-    await assert.rejects(start(t, command, ['--clusterprofile-strict-plugin-files']).ready(), {
-      code: 'PLUGIN_FILE_UNSAFE',
-    });
+    const strict = start(t, command, ['--clusterprofile-strict-plugin-files']);
+    await assert.rejects(strict.ready(), { code: 'PLUGIN_FILE_UNSAFE' });
   });
 
   test('gives plugins a clean environment', async (t) => {
-    process.env.CPC_TEST_FLAG = 'seen';
-    t.after(() => delete process.env.CPC_TEST_FLAG);
+    setEnvironment(t, { CPC_TEST_FLAG: 'seen' });
     const plugin = await startPlugin(t);
     await start(t, plugin.command, ['--clusterprofile-clean-environment']).ready();
     assert.equal((await plugin.lastEnvironment()).CPC_TEST_FLAG, undefined);
@@ -46,8 +44,7 @@ describe('a flag for an option', () => {
 
   test('limits how many plugins run at once', async (t) => {
     // Two at once would find the other's folder.
-    const code =
-      'mkdir "$DIR/one" || exit 1; sleep 0.05; rmdir "$DIR/one"; echo \'{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t"}}\'';
+    const code = `mkdir "$DIR/one" || exit 1; sleep 0.05; rmdir "$DIR/one"\n${print({ token: 't' })}`;
     const { command } = await shellPlugin(t, code);
     const argv = [`--clusterprofile-access-provider=x=${command}`, '--clusterprofile-max-concurrent-runs=1'];
     const providers = CredentialProviders.fromArgs(argv);
@@ -61,36 +58,29 @@ describe('a flag for an option', () => {
   });
 
   test('takes nothing back that the program asks for', (t) => {
-    const set = {
-      strictPluginFiles: '--clusterprofile-strict-plugin-files',
-      cleanEnvironment: '--clusterprofile-clean-environment',
-      hardened: '--clusterprofile-hardened',
-      watchProviderFile: '--clusterprofile-watch-provider-file',
-    };
-    for (const [option, flag] of Object.entries(set)) {
-      assert.throws(() => start(t, '/bin/x', [`${flag}=false`], { [option]: true }), {
-        code: 'FLAG_INVALID',
-        message: `flags: ${flag}=false: the program sets ${option} itself: leave the flag out`,
-      });
+    for (const [option, name] of [
+      ['strictPluginFiles', 'strict-plugin-files'],
+      ['cleanEnvironment', 'clean-environment'],
+      ['hardened', 'hardened'],
+      ['watchProviderFile', 'watch-provider-file'],
+    ] as const) {
+      const flag = `--clusterprofile-${name}=false`;
+      const message = `flags: ${flag}: the program sets ${option} itself: leave the flag out`;
+      assert.throws(() => start(t, '/bin/x', [flag], { [option]: true }), { code: 'FLAG_INVALID', message });
     }
     const policy = ['--clusterprofile-plugin-policy=DenyAll'];
     assert.throws(() => start(t, '/bin/x', policy, { pluginPolicy: { policyType: 'AllowAll' } }), /leave the flag out/);
   });
 });
 
-describe('a misspelt flag', () => {
+test('a misspelt flag starts no controller, whichever way its flags are read', () => {
   const polcy = '--clusterprofile-plugin-polcy=DenyAll';
-
-  test('starts no controller, whichever way its flags are read', () => {
-    const refused = { code: 'FLAG_INVALID', message: /did you mean --clusterprofile-plugin-policy\?/ };
-    assert.throws(() => CredentialProviders.fromArgs(['--port', '1', polcy]), refused);
-    const { values } = parseArgs({ args: [polcy], options: flagOptions, strict: false });
-    assert.throws(() => Reflect.apply(CredentialProviders.fromFlags, CredentialProviders, [values]), refused);
-    assert.throws(
-      () => parseArgs({ args: [polcy], options: flagOptions }),
-      /Unknown option '--clusterprofile-plugin-polcy'/,
-    );
-  });
+  const refused = { code: 'FLAG_INVALID', message: /did you mean --clusterprofile-plugin-policy\?/ };
+  assert.throws(() => CredentialProviders.fromArgs(['--port', '1', polcy]), refused);
+  const { values } = parseArgs({ args: [polcy], options: flagOptions, strict: false });
+  assert.throws(() => Reflect.apply(CredentialProviders.fromFlags, CredentialProviders, [values]), refused);
+  const unknown = /Unknown option '--clusterprofile-plugin-polcy'/;
+  assert.throws(() => parseArgs({ args: [polcy], options: flagOptions }), unknown);
 });
 
 describe('no provider at all', () => {
@@ -112,22 +102,15 @@ describe('no provider at all', () => {
       'so every ClusterProfile is refused with NO_MATCHING_PROVIDER: give --clusterprofile-access-provider, or list ' +
       'providers in --clusterprofile-provider-file';
     const none = `no access provider is configured, ${consequence}`;
-    assert.deepEqual(warnings, [
-      none,
-      none,
-      none,
-      `provider file ${path} configures no access provider, ${consequence}`,
-    ]);
+    const ofFile = `provider file ${path} configures no access provider, ${consequence}`;
+    assert.deepEqual(warnings, [none, none, none, ofFile]);
   });
 
   test('is warned about again when a watched file comes to have none', async (t) => {
     const path = join(await temporaryFolder(t), 'providers.json');
     const entry = { name: 'x', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/x' } };
     await writeFile(path, JSON.stringify({ providers: [entry] }));
-    let warn: (message: string) => void = () => undefined;
-    const warned = new Promise<string>((resolve) => {
-      warn = resolve;
-    });
+    const { promise: warned, resolve: warn } = Promise.withResolvers<string>();
     const logger = { warn: (_fields: object, message: string) => warn(message) };
     const providers = CredentialProviders.fromFile(path, { watchProviderFile: true, logger });
     t.after(() => providers.close());

@@ -2,15 +2,10 @@ import assert from 'node:assert/strict';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import {
-  ConfigurationError,
-  CredentialProviders,
-  type CredentialProvidersOptions,
-  type Provider,
-  RestConfig,
-} from '../../src/index.ts';
+import { ConfigurationError, CredentialProviders, type Provider, RestConfig } from '../../src/index.ts';
 import { startPlugin } from '../fixtures/fleet.ts';
-import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { print, setEnvironment, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { thrownBy } from '../fixtures/thrown.ts';
 
 const server = 'https://a.example.dev';
 const profile = { status: { accessProviders: [{ name: 'x', cluster: { server } }] } };
@@ -22,29 +17,17 @@ async function startHardened(t: TestContext) {
   const plugin = await startPlugin(t);
   const { command } = plugin;
   const provider: Provider = { name: 'x', execConfig: { apiVersion, command }, allowedServers };
-  const options: CredentialProvidersOptions = {
-    hardened: true,
-    pluginPolicy: { policyType: 'Allowlist', allowlist: [{ command }] },
-  };
-  return { plugin, command, provider, options };
+  const pluginPolicy = { policyType: 'Allowlist', allowlist: [{ command }] } as const;
+  return { plugin, command, provider, options: { hardened: true, pluginPolicy } };
 }
 
 /** The message of the one error with all problems. */
-function problems(create: () => unknown): string {
-  try {
-    create();
-  } catch (error) {
-    assert.ok(error instanceof ConfigurationError);
-    return error.message;
-  }
-  return '';
-}
+const problems = (create: () => unknown) => thrownBy(ConfigurationError, create).message;
 
 describe('hardened', () => {
   test('gives plugins a clean environment, and runs none that others could replace', async (t) => {
     const { plugin, command, provider, options } = await startHardened(t);
-    process.env.CPC_TEST_HARDENED = 'secret';
-    t.after(() => delete process.env.CPC_TEST_HARDENED);
+    setEnvironment(t, { CPC_TEST_HARDENED: 'secret' });
     const providers = new CredentialProviders([provider], options);
     t.after(() => providers.close());
     const config = providers.getConfig(profile);
@@ -75,10 +58,10 @@ describe('hardened', () => {
       'providers: provider x: has no allowedServers, which hardened requires: list the servers that its credential may go to, ' +
         "in the provider file or with --clusterprofile-access-provider-option 'x=allowedServers=[...]'",
     );
-    assert.match(
-      problems(() => CredentialProviders.fromArgs([...flags.slice(0, 2), ...servers])),
-      /pluginPolicy: is AllowAll, .* \(flags --clusterprofile-plugin-policy and --clusterprofile-plugin-allowlist\)/,
-    );
+    const withoutPolicy = problems(() => CredentialProviders.fromArgs([...flags.slice(0, 2), ...servers]));
+    const missing =
+      /pluginPolicy: is AllowAll, .* \(flags --clusterprofile-plugin-policy and --clusterprofile-plugin-allowlist\)/;
+    assert.match(withoutPolicy, missing);
     const lenient = CredentialProviders.fromArgs(['--clusterprofile-hardened=false', ...flags.slice(1)]);
     await lenient.close();
   });
@@ -94,15 +77,14 @@ describe('hardened', () => {
       allowInsecureTLS: true,
     };
     const message = problems(() => new CredentialProviders([provider, open], options));
-    for (const part of [
-      /provider y: has no allowedServers/,
-      /provider y: has no allowedArgs, which hardened requires: list the arguments that profiles may add/,
-      /provider y: has no allowedEnvVars, which hardened requires: list the variables that profiles may set/,
-      /provider y: has allowInsecureTLS: true, which hardened forbids/,
-      /4 problems/,
-    ]) {
-      assert.match(message, part);
-    }
+    assert.match(message, /provider y: has no allowedServers/);
+    assert.match(message, /y: has no allowedArgs, which hardened requires: list the arguments that profiles may add/);
+    assert.match(
+      message,
+      /y: has no allowedEnvVars, which hardened requires: list the variables that profiles may set/,
+    );
+    assert.match(message, /provider y: has allowInsecureTLS: true, which hardened forbids/);
+    assert.match(message, /4 problems/);
     const ruled = { ...open, allowedServers: [], allowedArgs: [], allowedEnvVars: [], allowInsecureTLS: false };
     await new CredentialProviders([provider, ruled], options).close();
   });
@@ -121,29 +103,21 @@ describe('hardened', () => {
     const { provider, options } = await startHardened(t);
     const path = join(await temporaryFolder(t), 'providers.json');
     await writeFile(path, JSON.stringify({ providers: [provider] }));
-    let warn: (message: string) => void = () => undefined;
-    const warned = new Promise<string>((resolve) => {
-      warn = resolve;
-    });
+    const { promise: warned, resolve: warn } = Promise.withResolvers<string>();
     const logger = { warn: (_fields: object, message: string) => warn(message) };
     const providers = CredentialProviders.fromFile(path, { ...options, logger, watchProviderFile: true });
     t.after(() => providers.close());
     const { allowedServers: _, ...bare } = provider;
     await writeFile(path, JSON.stringify({ providers: [bare] }));
-    assert.match(
-      await warned,
-      /providers\.json: provider x: has no allowedServers.*the previous providers stay in use/,
-    );
+    const kept = /providers\.json: provider x: has no allowedServers.*the previous providers stay in use/;
+    assert.match(await warned, kept);
     const attack = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://attacker.dev' } }] } };
     assert.throws(() => providers.getConfig(attack), { code: 'SERVER_NOT_ALLOWED' });
   });
 
   test('holds for a kubeconfig, as far as its plugin goes', () => {
     const text = JSON.stringify({ clusters: [], users: [], contexts: [] });
-    const options = { hardened: true };
-    assert.match(
-      problems(() => RestConfig.fromKubeConfig({ text }, options)),
-      /hardened requires Allowlist/,
-    );
+    const message = problems(() => RestConfig.fromKubeConfig({ text }, { hardened: true }));
+    assert.match(message, /hardened requires Allowlist/);
   });
 });

@@ -6,7 +6,6 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import {
   type ClusterProfile,
-  ConfigurationError,
   CredentialProviders,
   type CredentialProvidersOptions,
   type ProviderFileChange,
@@ -168,7 +167,7 @@ describe('a watched provider file', { concurrency: true }, () => {
       () => CredentialProviders.fromArgs(['--clusterprofile-watch-provider-file']),
       () => Reflect.apply(RestConfig.fromKubeConfig, RestConfig, [{ text: '{}' }, { watchProviderFile }]),
     ]) {
-      assert.throws(make, (error: unknown) => error instanceof ConfigurationError && /watch/i.test(error.message));
+      assert.throws(make, { name: 'ConfigurationError', message: /watch/i });
     }
   });
 });

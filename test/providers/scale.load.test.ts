@@ -2,22 +2,16 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { type ClusterProfile, CredentialProviders } from '../../src/index.ts';
-import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
+import type { ClusterProfile } from '../../src/index.ts';
+import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 
 test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never over the limit, bounded heap and descriptors', async (t) => {
   const cluster = await startCluster(t);
   const plugin = await startPlugin(t);
   const maxConcurrentPlugins = 8;
-  const execConfig = {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command: plugin.command,
-    provideClusterInfo: true,
-  } as const;
   // All 400 handshakes at once may take a slow machine long.
   const options = { maxConcurrentPlugins, connectTimeoutMs: 60_000 };
-  const providers = new CredentialProviders([{ name: 'fake', execConfig }], options);
-  t.after(() => providers.close());
+  const providers = startProviders(t, plugin, options, { execConfig: { provideClusterInfo: true } });
   const profile = (index: number): ClusterProfile => {
     const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { input: index % 100 } }];
     return { ...profileFor(cluster, { extensions }), metadata: { name: `spoke-${index}` } };

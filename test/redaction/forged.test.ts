@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, mock, test } from 'node:test';
 import { inspect } from 'node:util';
-import { ConfigurationError, CredentialProviders, PluginError } from '../../src/index.ts';
+import { ConfigurationError, PluginError } from '../../src/index.ts';
 import { defaultLogger, safeLogger } from '../../src/observability/logger.ts';
+import { startProviders } from '../fixtures/fleet.ts';
+import { profileAt } from '../fixtures/raw-h2.ts';
 import { startReflector } from '../fixtures/reflected.ts';
 import { shellPlugin } from '../fixtures/script.ts';
+import { rejection } from '../fixtures/thrown.ts';
 
 const forged = 'x\n2026-11-21T21:00:00Z WARN fleet/prod is deleted\r\u001b[2J\u2028';
 
@@ -38,19 +41,11 @@ describe("a profile's text on a plugin's stderr", () => {
     const plugin = await shellPlugin(t, 'printf "no such cluster: %s\\n" "$CLUSTER_NAME" >&2; exit 1');
     const lines: string[] = [];
     const keep = (_fields: object, message: string) => lines.push(message);
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-    const providers = new CredentialProviders([{ name: 'g', execConfig, profileSourcedEnvVarsPolicy: 'Replace' }], {
-      logger: { warn: keep, info: keep, debug: keep },
-    });
-    t.after(() => providers.close());
+    const options = { logger: { warn: keep, info: keep, debug: keep } };
+    const providers = startProviders(t, plugin, options, { profileSourcedEnvVarsPolicy: 'Replace' });
     const extension = { CLUSTER_NAME: forged };
     const extensions = [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs', extension }];
-    const cluster = { server: 'https://127.0.0.1:1', extensions };
-    const config = providers.getConfig({
-      metadata: { namespace: 'fleet', name: 'p' },
-      status: { accessProviders: [{ name: 'g', cluster }] },
-    });
-    const error: unknown = await config.ready().catch((reason: unknown) => reason);
+    const error = await rejection(providers.getConfig(profileAt(1, { extensions })).ready());
     assert.ok(error instanceof PluginError);
     const [, ...more] = error.message.split('\n');
     assert.equal(more.length, 2);
@@ -63,20 +58,12 @@ describe("a profile's text on a plugin's stderr", () => {
 test("a profile's variables and arguments are no secrets, and blank no word of a diagnosis; the operator's are", async (t) => {
   const diagnosis = 'dial tcp: lookup sts.example.dev: no such host; certificate signed by unknown authority';
   const plugin = await shellPlugin(t, `echo "${diagnosis}; $OWN_PASSWORD" >&2; exit 1`);
-  const execConfig = {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command: plugin.command,
-    env: [{ name: 'OWN_PASSWORD', value: 'the operator knows' }],
-  } as const;
-  const provider = {
-    name: 'g',
-    execConfig,
+  const providers = startProviders(t, plugin, undefined, {
+    execConfig: { env: [{ name: 'OWN_PASSWORD', value: 'the operator knows' }] },
     profileSourcedEnvVarsPolicy: 'Replace',
     profileSourcedCLIArgsPolicy: 'Append',
     allowedEnvVars: ['X_*'],
-  } as const;
-  const providers = new CredentialProviders([provider], { logger: { warn: () => {} } });
-  t.after(() => providers.close());
+  });
   const words = ['no such host', 'certificate', 'signed by unknown authority', 'dial tcp', 'sts.example.dev', 'lookup'];
   const variables = Object.fromEntries(words.map((word, index) => [`X_${index}`, word]));
   const prefix = 'clusterprofiles.multicluster.x-k8s.io/exec/additional-';
@@ -84,9 +71,7 @@ test("a profile's variables and arguments are no secrets, and blank no word of a
     { name: `${prefix}envs`, extension: variables },
     { name: `${prefix}args`, extension: words.flatMap((word) => ['--token', word]) },
   ];
-  const cluster = { server: 'https://127.0.0.1:1', extensions };
-  const config = providers.getConfig({ status: { accessProviders: [{ name: 'g', cluster }] } });
-  const error: unknown = await config.ready().catch((reason: unknown) => reason);
+  const error = await rejection(providers.getConfig(profileAt(1, { extensions })).ready());
   assert.ok(error instanceof PluginError);
   assert.equal(error.stderr, `${diagnosis}; [redacted]`);
 });
