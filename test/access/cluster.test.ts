@@ -128,10 +128,8 @@ describe('TLS', () => {
 
   test('line breaks in the base64 of a CA are passed over', () => {
     const wrapped = caData.replace(/.{64}/g, '$&\n');
-    assert.equal(
-      resolveCluster({ server, 'certificate-authority-data': wrapped }).cluster.certificateAuthorityData,
-      caData,
-    );
+    const { cluster } = resolveCluster({ server, 'certificate-authority-data': wrapped });
+    assert.equal(cluster.certificateAuthorityData, caData);
   });
 
   for (const [what, data] of [

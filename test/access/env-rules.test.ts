@@ -53,21 +53,14 @@ const ordinary = `
 
 describe('a variable that a profile may not set', () => {
   test('is any that makes a plugin run other code, read other files, talk to other servers or trust others', () => {
-    assert.deepEqual(
-      attacks.filter((name) => [name, name.toLowerCase()].some((one) => envVarRule(undefined)(one) === undefined)),
-      [],
-    );
-    assert.deepEqual(
-      attacks.filter((name) => envVarRule(['*'])(name.toLowerCase()) === undefined),
-      [],
-    );
+    for (const name of attacks) {
+      for (const one of [name, name.toLowerCase()]) assert.notEqual(envVarRule(undefined)(one), undefined, one);
+      assert.notEqual(envVarRule(['*'])(name.toLowerCase()), undefined, name);
+    }
   });
 
   test('is none of those that name a cluster, a project, a region or a client', () => {
-    assert.deepEqual(
-      ordinary.filter((name) => envVarRule(undefined)(name) !== undefined),
-      [],
-    );
+    for (const name of ordinary) assert.equal(envVarRule(undefined)(name), undefined, name);
   });
 
   test('is opened by its exact name, and by nothing else', () => {

@@ -147,10 +147,8 @@ describe('additional-envs', () => {
   test("AppendIfNotExists: the operator's value wins, and the loser is listed in ignored", () => {
     const access = resolveCluster(withExtension(envsExtension, envs), policy('AppendIfNotExists'), { env });
     assert.equal(text(access), 'Z=operator B=operator C=profile D=profile');
-    assert.deepEqual(
-      access.ignored.map((item) => item.path),
-      [`status.accessProviders[0].cluster${path}["B"]`],
-    );
+    const ignored = access.ignored.map((item) => item.path);
+    assert.deepEqual(ignored, [`status.accessProviders[0].cluster${path}["B"]`]);
   });
 
   test("AppendIfNotExists: what is added stands back where the process's own environment has it, which is for the run to see", () => {

@@ -28,14 +28,8 @@ describe('--clusterprofile-access-provider', () => {
   });
 
   test('splits words as a POSIX shell does', () => {
-    assert.deepEqual(commandLine(String.raw`x=/bin/p a\ b 'c\d' "e\"f\g" '' h'i'"j"`), [
-      '/bin/p',
-      'a b',
-      'c\\d',
-      'e"f\\g',
-      '',
-      'hij',
-    ]);
+    const words = ['/bin/p', 'a b', 'c\\d', 'e"f\\g', '', 'hij'];
+    assert.deepEqual(commandLine(String.raw`x=/bin/p a\ b 'c\d' "e\"f\g" '' h'i'"j"`), words);
     assert.deepEqual(commandLine('x=/bin/p\ta\n b'), ['/bin/p', 'a', 'b']);
   });
 
@@ -46,16 +40,10 @@ describe('--clusterprofile-access-provider', () => {
 
   test('gives flag-configured providers their defaults', () => {
     const [parsed] = parseFlags(provider(google)).providers;
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: '/usr/bin/plugin' };
     assert.deepEqual(parsed, {
       name: 'google',
-      execConfig: {
-        apiVersion: 'client.authentication.k8s.io/v1',
-        command: '/usr/bin/plugin',
-        args: [],
-        env: [],
-        provideClusterInfo: true,
-        interactiveMode: 'Never',
-      },
+      execConfig: { ...exec, args: [], env: [], provideClusterInfo: true, interactiveMode: 'Never' },
       profileSourcedCLIArgsPolicy: 'Ignore',
       profileSourcedEnvVarsPolicy: 'Ignore',
       allowInsecureTLS: false,
@@ -64,10 +52,8 @@ describe('--clusterprofile-access-provider', () => {
   });
 
   test('keeps the order in which the providers are given', () => {
-    assert.deepEqual(
-      parseFlags(provider('b=x', 'a=y')).providers.map(({ name }) => name),
-      ['b', 'a'],
-    );
+    const names = parseFlags(provider('b=x', 'a=y')).providers.map(({ name }) => name);
+    assert.deepEqual(names, ['b', 'a']);
   });
 
   for (const [what, value, shown, expected] of [
@@ -146,10 +132,8 @@ describe('--clusterprofile-access-provider-option', () => {
   }
 
   test('is an error when a field is set twice', () => {
-    assert.match(
-      problemsOf(option('google=allowInsecureTLS=true', 'google=allowInsecureTLS=false')).join(),
-      /set twice/,
-    );
+    const twice = option('google=allowInsecureTLS=true', 'google=allowInsecureTLS=false');
+    assert.match(problemsOf(twice).join(), /set twice/);
   });
 });
 
@@ -160,13 +144,8 @@ describe('the policy flags', () => {
       'clusterprofile-sourced-cli-args-policy': ['b=Ignore', 'Append'],
       'clusterprofile-sourced-env-vars-policy': ['Replace', 'a=AppendIfNotExists'],
     });
-    assert.deepEqual(
-      providers.map((parsed) => [parsed.profileSourcedCLIArgsPolicy, parsed.profileSourcedEnvVarsPolicy]),
-      [
-        ['Append', 'AppendIfNotExists'],
-        ['Ignore', 'Replace'],
-      ],
-    );
+    const policies = providers.map((one) => `${one.profileSourcedCLIArgsPolicy} ${one.profileSourcedEnvVarsPolicy}`);
+    assert.deepEqual(policies, ['Append AppendIfNotExists', 'Ignore Replace']);
   });
 
   for (const [what, value, expected] of [

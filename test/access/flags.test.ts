@@ -53,13 +53,9 @@ describe('the flags of the plugin policy', () => {
   const [policy, list] = ['--clusterprofile-plugin-policy', '--clusterprofile-plugin-allowlist'];
   test('give the list of plugins, with the digests that are pinned', () => {
     const sha256 = '0'.repeat(64);
-    const { options } = parseFlags(
-      pickFlags([`${policy}=Allowlist`, `${list}=/x`, `${list}=/y@sha256:${sha256}`]).values,
-    );
-    assert.deepEqual(options.pluginPolicy, {
-      policyType: 'Allowlist',
-      allowlist: [{ command: '/x' }, { command: '/y', sha256 }],
-    });
+    const { values } = pickFlags([`${policy}=Allowlist`, `${list}=/x`, `${list}=/y@sha256:${sha256}`]);
+    const allowlist = [{ command: '/x' }, { command: '/y', sha256 }];
+    assert.deepEqual(parseFlags(values).options.pluginPolicy, { policyType: 'Allowlist', allowlist });
   });
 
   for (const [args, path, message] of [
@@ -104,22 +100,14 @@ describe('a flag that is none of ours', () => {
     const args = ['--clusterprofile-plugin-polcy=DenyAll', '--port=1'];
     const { values } = parseArgs({ args, options: flagOptions, strict: false });
     const [problem = '', ...more] = problemsOf(values as FlagValues); // a parser that is not strict has no types
-    assert.match(
-      problem,
-      /--clusterprofile-plugin-polcy: is not a flag \(did you mean --clusterprofile-plugin-policy\?\)/,
-    );
+    const meant = /--clusterprofile-plugin-polcy: is not a flag \(did you mean --clusterprofile-plugin-policy\?\)/;
+    assert.match(problem, meant);
     assert.deepEqual(more, []);
   });
 
   test('is left alone where it does not begin as ours do, is a value of ours, or stands after "--"', () => {
-    const argv = [
-      '--cluster',
-      '--clusterprofile',
-      `--clusterprofile-provider-file=--clusterprofile-x`,
-      '--',
-      '--clusterprofile-x',
-    ];
-    assert.deepEqual(pickFlags(argv), {
+    const argv = '--cluster --clusterprofile --clusterprofile-provider-file=--clusterprofile-x -- --clusterprofile-x';
+    assert.deepEqual(pickFlags(argv.split(' ')), {
       values: { 'clusterprofile-provider-file': '--clusterprofile-x' },
       problems: [],
       rest: ['--cluster', '--clusterprofile', '--', '--clusterprofile-x'],
@@ -141,17 +129,8 @@ describe('a flag that is none of ours', () => {
 
 describe('an argv', () => {
   test('gives up our flags and nothing else; one leading dash is as good as two', () => {
-    const argv = [
-      'node',
-      'x.js',
-      '--port',
-      '1',
-      '-clusterprofile-access-provider',
-      google,
-      '-v',
-      '--clusterprofile-provider-file=/p',
-    ];
-    assert.deepEqual(pickFlags(argv).values, {
+    const argv = `node x.js --port 1 -clusterprofile-access-provider ${google} -v --clusterprofile-provider-file=/p`;
+    assert.deepEqual(pickFlags(argv.split(' ')).values, {
       'clusterprofile-access-provider': [google],
       'clusterprofile-provider-file': '/p',
     });
@@ -163,12 +142,9 @@ describe('an argv', () => {
   });
 
   test('is an error when a flag has no value', () => {
-    for (const argv of [
-      ['--clusterprofile-access-provider'],
-      ['--clusterprofile-access-provider', '--clusterprofile-provider-file=/p'],
-    ]) {
+    const flag = '--clusterprofile-access-provider';
+    for (const argv of [[flag], [flag, '--clusterprofile-provider-file=/p']])
       assert.match(argvProblems(argv).join(), /--clusterprofile-access-provider: needs a value/);
-    }
   });
 
   test('is an error when two provider files are given', () => {

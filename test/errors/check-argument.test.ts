@@ -28,7 +28,20 @@ const provider = { name: 'fake', execConfig: { apiVersion: 'client.authenticatio
 const objects = ['empty object', 'object without prototype'];
 const optional = ['undefined', ...objects];
 
-const make = (type: new (...given: never[]) => unknown, ...given: unknown[]) => Reflect.construct(type, given);
+const orNothing = ['object', ...optional];
+const texts = ['text', 'empty text'];
+
+type Class = new (...given: never[]) => unknown;
+const make = (type: Class, ...given: unknown[]) => Reflect.construct(type, given);
+/** Makes one, or calls a function, with the value behind these arguments. */
+const making =
+  (type: Class, ...before: unknown[]) =>
+  (value: unknown) =>
+    make(type, ...before, value);
+const calling =
+  (call: (...given: never[]) => unknown, ...before: unknown[]) =>
+  (value: unknown): unknown =>
+    Reflect.apply(call, undefined, [...before, value]);
 
 async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
   const { config, providers } = await startFleet(t);
@@ -41,6 +54,7 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
   const flag = (name: string) => (value: unknown) => fromFlags({ [`clusterprofile-${name}`]: value });
   const fromKubeConfig = untyped(RestConfig, 'fromKubeConfig');
   const fetch = untyped(config, 'fetch');
+  const synced = untyped(fleet, 'synced');
   const lease = { hub, namespace: 'x', name: 'x' };
   const election = new LeaderElection(lease);
   const run = untyped(election, 'run');
@@ -67,83 +81,62 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
   };
   const fromConfigFile = untyped(ImageCredentialProviders, 'fromConfigFile');
   return {
-    'new CredentialProviders(value)': [(value) => make(CredentialProviders, value), /providers/, ['array']],
-    'new CredentialProviders([], value)': [
-      (value) => make(CredentialProviders, [provider], value),
-      /options/,
-      optional,
-    ],
+    'new CredentialProviders(value)': [making(CredentialProviders), /providers/, ['array']],
+    'new CredentialProviders([], value)': [making(CredentialProviders, [provider]), /options/, optional],
     'fromFlags(value)': [fromFlags, /fromFlags: values: must be the values/, ['object', ...objects]],
-    'fromFlags({}, value)': [(value) => fromFlags({}, value), /options/, optional],
+    'fromFlags({}, value)': [calling(fromFlags, {}), /options/, optional],
     'fromFlags with a value of access-provider': [flag('access-provider'), /access-provider/, ['undefined', 'array']],
     'fromFlags with a value of hardened': [flag('hardened'), /hardened/, ['undefined', 'true']],
     'fromFlags with a value of provider-file': [flag('provider-file'), /provider.file/, ['undefined', 'array']],
     'fromFlags with a value of plugin-timeout': [flag('plugin-timeout'), /plugin-timeout/, ['undefined', 'array']],
     'fromArgs(value)': [untyped(CredentialProviders, 'fromArgs'), /fromArgs: argv: must be a list of texts/, ['array']],
-    'fromArgs([], value)': [(value) => untyped(CredentialProviders, 'fromArgs')([], value), /options/, optional],
+    'fromArgs([], value)': [calling(untyped(CredentialProviders, 'fromArgs'), []), /options/, optional],
     'fromFile(value)': [untyped(CredentialProviders, 'fromFile'), /fromFile: path: must be|provider file hunter2/],
     'providers.resolve(value)': [untyped(providers, 'resolve'), /ClusterProfile/],
     'providers.getConfig(value)': [untyped(providers, 'getConfig'), /ClusterProfile/],
     'providers.onChange(value)': [untyped(providers, 'onChange'), /onChange: listener: must be a func/, ['function']],
     'fromKubeConfig(value)': [fromKubeConfig, /fromKubeConfig/],
     'fromKubeConfig({ path: value })': [(path) => fromKubeConfig({ path }), /fromKubeConfig|kubeconfig .*hunter2/],
-    'fromKubeConfig({ paths: value })': [
-      (paths) => fromKubeConfig({ paths }),
-      /fromKubeConfig|the paths of kubeconfigs/,
-    ],
+    'fromKubeConfig({ paths: value })': [(paths) => fromKubeConfig({ paths }), /fromKubeConfig|paths of kubeconfigs/],
     'fromKubeConfig({ text: value })': [(given) => fromKubeConfig({ text: given }), /kubeconfig|fromKubeConfig/i],
     'fromKubeConfig({ text, directory: value })': [
       (directory) => fromKubeConfig({ text, directory }),
       /directory/,
-      ['undefined', 'text', 'empty text'],
+      ['undefined', ...texts],
     ],
-    'fromKubeConfig(source, value)': [(value) => fromKubeConfig({ text }, value), /options/, optional],
+    'fromKubeConfig(source, value)': [calling(fromKubeConfig, { text }), /options/, optional],
     'fromKubeConfig(source, { context: value })': [
       (context) => fromKubeConfig({ text }, { context }),
       /context/,
       ['undefined'],
     ],
     'fromDefault(value)': [untyped(RestConfig, 'fromDefault'), /options|KUBECONFIG/],
-    'new RestConfig(value)': [(value) => make(RestConfig as never, value), /has no public constructor/],
-    'config.ready(value)': [
-      untyped(config, 'ready'),
-      /config.ready: options: must be an object/,
-      ['object', ...optional],
-    ],
+    'new RestConfig(value)': [making(RestConfig as never), /has no public constructor/],
+    'config.ready(value)': [untyped(config, 'ready'), /config.ready: options: must be an object/, orNothing],
     'config.ready({ signal: value })': [
       (signal) => config.ready({ signal } as object),
       /config.ready: signal: must be an AbortSignal/,
       ['undefined'],
     ],
-    'config.fetch(value)': [fetch, /^RequestError \[REQUEST_INVALID\]: ClusterProfile/, ['text', 'empty text']],
+    'config.fetch(value)': [fetch, /^RequestError \[REQUEST_INVALID\]: ClusterProfile/, texts],
     "config.fetch('/version', { signal: value })": [
       (signal) => fetch('/version', { signal }),
       /signal/i,
       ['undefined', 'null'],
     ],
     'config.makeApiClient(value)': [untyped(config, 'makeApiClient'), /makeApiClient: apiClientType: must be a class/],
-    'new CredentialMetrics(value)': [
-      (value) => make(CredentialMetrics, value),
-      /CredentialMetrics: (options|registry)/,
-    ],
+    'new CredentialMetrics(value)': [making(CredentialMetrics), /CredentialMetrics: (options|registry)/],
     'new CredentialMetrics({ registry: value })': [
       (registry) => make(CredentialMetrics, { registry }),
       /CredentialMetrics: registry: must be a Registry/,
     ],
-    'new FleetMetrics(value)': [(value) => make(FleetMetrics, value), /FleetMetrics: (options|registry)/],
-    'new ImageCredentialMetrics(value)': [
-      (value) => make(ImageCredentialMetrics, value),
-      /ImageCredentialMetrics: (options|registry)/,
-    ],
-    'new Fleet(value)': [(value) => make(Fleet, value), /options/],
-    'fleet.run(value)': [untyped(fleet, 'run'), /fleet.run: options/, ['object', ...optional]],
+    'new FleetMetrics(value)': [making(FleetMetrics), /FleetMetrics: (options|registry)/],
+    'new ImageCredentialMetrics(value)': [making(ImageCredentialMetrics), /ImageCredentialMetrics: (options|registry)/],
+    'new Fleet(value)': [making(Fleet), /options/],
+    'fleet.run(value)': [untyped(fleet, 'run'), /fleet.run: options/, orNothing],
     'fleet.run({ signal: value })': [(signal) => fleet.run({ signal } as object), /fleet.run: signal/, ['undefined']],
-    'fleet.synced(value)': [untyped(fleet, 'synced'), /fleet.synced: options/, ['object', ...optional]],
-    'fleet.synced({ signal: value })': [
-      (signal) => fleet.synced({ signal } as object),
-      /fleet.synced: signal/,
-      ['undefined'],
-    ],
+    'fleet.synced(value)': [synced, /fleet.synced: options/, orNothing],
+    'fleet.synced({ signal: value })': [(signal) => synced({ signal }), /fleet.synced: signal/, ['undefined']],
     'fleet.onEngage(value)': [untyped(fleet, 'onEngage'), /fleet.onEngage: handler/, ['function']],
     'fleet.get(value)': [untyped(fleet, 'get'), /fleet.get: name: must be the name|hunter2 is/],
     'fleet.controller(value)': [untyped(fleet, 'controller'), /options/],
@@ -162,7 +155,7 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
         ],
       ]),
     ),
-    'new LeaderElection(value)': [(value) => make(LeaderElection, value), /options/],
+    'new LeaderElection(value)': [making(LeaderElection), /options/],
     ...Object.fromEntries(
       Object.entries(electionOptions).map(([name, right]): [string, Row] => [
         `new LeaderElection({ ${name}: value })`,
@@ -194,34 +187,13 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
       (value) => fromConfigFile(value, { binDir: '/x' }),
       /fromConfigFile: path: must be|folder of plugins/,
     ],
-    'ImageCredentialProviders.fromConfigFile(path, value)': [
-      (value) => fromConfigFile('/none', value),
-      /options|binDir/,
-    ],
+    'ImageCredentialProviders.fromConfigFile(path, value)': [calling(fromConfigFile, '/none'), /options|binDir/],
     'ImageCredentialProviders.fromFlags(value)': [untyped(ImageCredentialProviders, 'fromFlags'), /fromFlags|flags/],
-    'matchImage(value, text)': [
-      (value) => Reflect.apply(matchImage, undefined, [value, 'x']),
-      /pattern/,
-      ['text', 'empty text'],
-    ],
-    'matchImage(text, value)': [
-      (value) => Reflect.apply(matchImage, undefined, ['x', value]),
-      /image/,
-      ['text', 'empty text'],
-    ],
-    'mintTokenFrom(value)': [
-      (value) => Reflect.apply(mintTokenFrom, undefined, [value]),
-      /config: must be a KubeConfig/,
-    ],
-    'mintTokenFrom(config, value)': [
-      (value) => Reflect.apply(mintTokenFrom, undefined, [hub, value]),
-      /options/,
-      optional,
-    ],
-    'loadExecCredential(value)': [
-      (value) => Reflect.apply(loadExecCredential, undefined, [value]),
-      /KUBERNETES_EXEC_INFO/,
-    ],
+    'matchImage(value, text)': [(value) => calling(matchImage, value)('x'), /pattern/, texts],
+    'matchImage(text, value)': [calling(matchImage, 'x'), /image/, texts],
+    'mintTokenFrom(value)': [calling(mintTokenFrom), /config: must be a KubeConfig/],
+    'mintTokenFrom(config, value)': [calling(mintTokenFrom, hub), /options/, optional],
+    'loadExecCredential(value)': [calling(loadExecCredential), /KUBERNETES_EXEC_INFO/],
   };
 }
 
@@ -247,9 +219,7 @@ test('a signal of another realm, and a registry with a label for clusters, are t
   const hub = RestConfig.fromKubeConfig({ text: kubeconfig({ exec: null, user: { token: 't' } }) });
   t.after(() => hub.close());
   const run = untyped(new LeaderElection({ hub, namespace: 'x', name: 'x' }), 'run');
-  await assert.rejects(
-    async () => run({ signal: foreign, onStartedLeading: 1 }),
-    /^[^:]+: options: onStartedLeading: [^:]+$/,
-  );
+  const alone = /^[^:]+: options: onStartedLeading: [^:]+$/;
+  await assert.rejects(async () => run({ signal: foreign, onStartedLeading: 1 }), alone);
   assert.ok(new FleetMetrics({ registry: new Registry(), clusterLabel: true }));
 });

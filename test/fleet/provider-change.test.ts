@@ -11,11 +11,8 @@ test('a changed provider file engages anew what uses the provider, at once, and 
   const { publish, spoke, plugin, fleet: make, logger } = await startHub(t);
   const file = join(plugin.directory, 'providers.json');
   const write = async (timeoutHint: string, names: readonly string[]) => {
-    const execConfig = {
-      apiVersion: 'client.authentication.k8s.io/v1',
-      command: plugin.command,
-      installHint: timeoutHint,
-    };
+    const { command } = plugin;
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, installHint: timeoutHint };
     await writeFile(`${file}.new`, JSON.stringify({ providers: names.map((name) => ({ name, execConfig })) }));
     await rename(`${file}.new`, file);
   };

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { toAuths } from '../../src/image-credentials/docker-config.ts';
+import type { ImageCredentialOptions } from '../../src/image-credentials/index.ts';
 import { ImageCredential } from '../../src/image-credentials/keyring.ts';
-import { respond, startImageProviders, user } from '../fixtures/image-plugins.ts';
+import { respond, startImageProviders, tokenAttributes, user } from '../fixtures/image-plugins.ts';
 
 const hub = 'https://index.docker.io/v1/';
 const encode = (text: string) => ({ auth: Buffer.from(text).toString('base64') });
@@ -79,40 +80,27 @@ describe('a Docker config', () => {
   });
 });
 
-describe('toDockerConfig', () => {
-  test('tells the failures of each image, and takes what getCredentials takes', async (t) => {
-    const attributes = {
-      serviceAccountTokenAudience: 'registry',
-      cacheType: 'ServiceAccount',
-      requireServiceAccount: true,
-    };
-    const { providers } = await startImageProviders(
-      t,
-      [
-        { name: 'good', code: respond({ 'r.io': user('r') }) },
-        { name: 'bad', code: 'exit 1', config: { matchImages: ['s.io'] } },
-        { name: 'own', code: respond({ 'q.io': user('own') }), config: { tokenAttributes: attributes } },
-      ],
-      { mintToken: async ({ serviceAccount }) => `token of ${serviceAccount.name}` },
-    );
-    const images = ['r.io/a:1', 'r.io/a:2', 's.io/b', 'q.io/c'];
-    const { config, failures, skipped } = await providers.toDockerConfig(images);
-    assert.deepEqual(config, { auths: { 'r.io': encode('r:pw') } });
-    assert.deepEqual(JSON.parse(JSON.stringify(config)), config);
-    assert.equal(inspect(config), "{ auths: { 'r.io': '[redacted]' } }");
-    assert.deepEqual(
-      failures.map(({ image, provider, error }) => [image, provider, error.code]),
-      [['s.io/b', 'bad', 'PLUGIN_FAILED']],
-    );
-    assert.deepEqual(
-      skipped.map(({ image, provider }) => [image, provider]),
-      ['r.io/a', 's.io/b', 'q.io/c'].map((image) => [image, 'own']),
-    );
-    const serviceAccount = { namespace: 'n', name: 'a', uid: 'u' };
-    const own = await providers.toDockerConfig('q.io/c', { serviceAccount });
-    assert.deepEqual([own.config, own.skipped], [{ auths: { 'q.io': encode('own:pw') } }, []]);
-    const signal = AbortSignal.abort(new Error('enough'));
-    await assert.rejects(providers.toDockerConfig(images, { signal }), /enough/);
-    await assert.rejects(providers.toDockerConfig(['r.io/a', 'bad host/b']), { code: 'IMAGE_INVALID' });
-  });
+test('toDockerConfig tells the failures of each image, and takes what getCredentials takes', async (t) => {
+  const plugins = [
+    { name: 'good', code: respond({ 'r.io': user('r') }) },
+    { name: 'bad', code: 'exit 1', config: { matchImages: ['s.io'] } },
+    { name: 'own', code: respond({ 'q.io': user('own') }), config: { tokenAttributes } },
+  ];
+  const options: ImageCredentialOptions = { mintToken: async ({ serviceAccount: { name } }) => `token of ${name}` };
+  const { providers } = await startImageProviders(t, plugins, options);
+  const images = ['r.io/a:1', 'r.io/a:2', 's.io/b', 'q.io/c'];
+  const { config, failures, skipped } = await providers.toDockerConfig(images);
+  assert.deepEqual(config, { auths: { 'r.io': encode('r:pw') } });
+  assert.deepEqual(JSON.parse(JSON.stringify(config)), config);
+  assert.equal(inspect(config), "{ auths: { 'r.io': '[redacted]' } }");
+  const failed = failures.map(({ image, provider, error }) => `${image} ${provider} ${error.code}`);
+  assert.deepEqual(failed, ['s.io/b bad PLUGIN_FAILED']);
+  const left = skipped.map(({ image, provider }) => `${image} ${provider}`);
+  assert.deepEqual(left, ['r.io/a own', 's.io/b own', 'q.io/c own']);
+  const serviceAccount = { namespace: 'n', name: 'a', uid: 'u' };
+  const own = await providers.toDockerConfig('q.io/c', { serviceAccount });
+  assert.deepEqual([own.config, own.skipped], [{ auths: { 'q.io': encode('own:pw') } }, []]);
+  const signal = AbortSignal.abort(new Error('enough'));
+  await assert.rejects(providers.toDockerConfig(images, { signal }), /enough/);
+  await assert.rejects(providers.toDockerConfig(['r.io/a', 'bad host/b']), { code: 'IMAGE_INVALID' });
 });

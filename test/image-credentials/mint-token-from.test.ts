@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { mintTokenFrom, type ServiceAccount } from '../../src/image-credentials/index.ts';
 import { FakeCluster } from '../../src/testing/index.ts';
-import { anyIo, respond, startImageProviders } from '../fixtures/image-plugins.ts';
+import { anyIo, respond, startImageProviders, tokenAttributes } from '../fixtures/image-plugins.ts';
 
 async function start(t: TestContext, options: { readonly expirationSeconds?: number } = {}) {
   const cluster = await FakeCluster.start({ tokens: { hub: 'puller' } });
@@ -21,12 +21,9 @@ async function start(t: TestContext, options: { readonly expirationSeconds?: num
   const { metadata } = await core.createNamespacedServiceAccount({ namespace: 'default', body });
   assert.ok(metadata?.uid);
   const serviceAccount: ServiceAccount = { namespace: 'default', name: 'sa', uid: metadata.uid };
-  const tokenAttributes = {
-    serviceAccountTokenAudience: 'registry.example.dev',
-    cacheType: 'ServiceAccount',
-    requireServiceAccount: true,
-  };
-  const plugin = { name: 'p', code: respond(anyIo, { cacheDuration: '0s' }), config: { tokenAttributes } };
+  const attributes = { ...tokenAttributes, serviceAccountTokenAudience: 'registry.example.dev' };
+  const code = respond(anyIo, { cacheDuration: '0s' });
+  const plugin = { name: 'p', code, config: { tokenAttributes: attributes } };
   const mintToken = mintTokenFrom(config, options);
   const { providers, input } = await startImageProviders(t, [plugin], { mintToken });
   let minted = 0;

@@ -2,20 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import type { ServiceAccount, TokenRequest } from '../../src/image-credentials/index.ts';
-import { anyIo, respond, startImageProviders, user, v1 } from '../fixtures/image-plugins.ts';
+import { anyIo, respond, startImageProviders, tokenAttributes, user, v1 } from '../fixtures/image-plugins.ts';
 
 describe('service accounts (G)', () => {
-  const account: ServiceAccount = {
-    namespace: 'ns',
-    name: 'sa',
-    uid: 'uid-1',
-    annotations: { role: 'r', team: '', other: 'x' },
-  };
+  const annotations = { role: 'r', team: '', other: 'x' };
+  const account: ServiceAccount = { namespace: 'ns', name: 'sa', uid: 'uid-1', annotations };
   const attributes = (more: object = {}) => ({
     tokenAttributes: {
-      serviceAccountTokenAudience: 'registry',
-      cacheType: 'ServiceAccount',
-      requireServiceAccount: true,
+      ...tokenAttributes,
       requiredServiceAccountAnnotationKeys: ['role'],
       optionalServiceAccountAnnotationKeys: ['team', 'none'],
       ...more,

@@ -4,11 +4,17 @@ import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { PluginError } from '../../src/errors/index.ts';
 import type { ImageCredentialOptions, MintToken, ServiceAccount } from '../../src/image-credentials/index.ts';
-import { anyIo, type ImagePluginSettings, respond, startImageProviders } from '../fixtures/image-plugins.ts';
+import {
+  anyIo,
+  type ImagePluginSettings,
+  respond,
+  startImageProviders,
+  tokenAttributes,
+} from '../fixtures/image-plugins.ts';
 
 const account: ServiceAccount = { namespace: 'ns', name: 'sa', uid: 'uid-1' };
 const withTokens = (cacheType: 'ServiceAccount' | 'Token' = 'ServiceAccount', audience = 'registry') => ({
-  tokenAttributes: { serviceAccountTokenAudience: audience, cacheType, requireServiceAccount: true },
+  tokenAttributes: { ...tokenAttributes, serviceAccountTokenAudience: audience, cacheType },
 });
 const uncached = respond(anyIo, { cacheDuration: '0s' });
 

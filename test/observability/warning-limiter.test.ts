@@ -227,10 +227,8 @@ describe('the limiter', () => {
     assert.equal(log.of('warn').length, 8);
     assert.equal(new Set(log.of('warn')).size, 8);
     warnings.clear(subject('a'), 'connection');
-    assert.deepEqual(
-      [warnings.has(subject('a'), 'connection'), warnings.has(subject('b'), 'connection')],
-      [false, true],
-    );
+    const has = (name: string) => warnings.has(subject(name), 'connection');
+    assert.deepEqual([has('a'), has('b')], [false, true]);
   });
 
   test('clears one problem of a kind, and says whether a problem was warned about before', () => {

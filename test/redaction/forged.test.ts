@@ -76,17 +76,15 @@ test("a profile's variables and arguments are no secrets, and blank no word of a
   assert.equal(error.stderr, `${diagnosis}; [redacted]`);
 });
 
-describe('a message of an error', () => {
-  test('is one line, but for the lines that the error itself makes', () => {
-    const error = new ConfigurationError('PROVIDER_FILE_INVALID', `file ${forged}`, [
-      { path: 'a', message: forged },
-      { path: 'b', message: 'y'.repeat(1_000_000) },
-    ]);
-    const lines = error.message.split('\n');
-    assert.deepEqual([lines.length, lines.at(1)?.slice(0, 5)], [3, '  a: ']);
-    for (const line of lines) assert.match(line, /^[ -~…]+$/);
-    assert.ok(error.message.length < 10_000);
-  });
+test('a message of an error is one line, but for the lines that the error itself makes', () => {
+  const error = new ConfigurationError('PROVIDER_FILE_INVALID', `file ${forged}`, [
+    { path: 'a', message: forged },
+    { path: 'b', message: 'y'.repeat(1_000_000) },
+  ]);
+  const lines = error.message.split('\n');
+  assert.deepEqual([lines.length, lines.at(1)?.slice(0, 5)], [3, '  a: ']);
+  for (const line of lines) assert.match(line, /^[ -~…]+$/);
+  assert.ok(error.message.length < 10_000);
 });
 
 describe("a spoke's API server that ends a watch with an error", () => {

@@ -148,9 +148,7 @@ describe('the secrets that are known', () => {
     const answer =
       '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"words-only-here"},"x":"51f0c2d9e751f0c2d9e7","expirationTimestamp":"2026-01-01T00:00:00Z"}';
     assert.deepEqual(possibleSecrets(answer, 12), ['words-only-here', '51f0c2d9e751f0c2d9e7']);
-    assert.deepEqual(
-      possibleSecrets('{"error":"invalid_client","error_description":"AADSTS7000215: Invalid"}', 12),
-      [],
-    );
+    const error = '{"error":"invalid_client","error_description":"AADSTS7000215: Invalid"}';
+    assert.deepEqual(possibleSecrets(error, 12), []);
   });
 });

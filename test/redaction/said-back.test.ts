@@ -13,6 +13,7 @@ import { listenTo } from '../fixtures/channel.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { rejection } from '../fixtures/thrown.ts';
 
 /** It has no known shape: only who has sent it knows that it is a secret. */
 const token = 'sekret-token-abcdefghijklmnop-0123456789';
@@ -69,7 +70,7 @@ const watch: Use = ({ config }) =>
   });
 const lease: Use = async ({ config }) => {
   const leases = new ApiLeases(config, { namespace: 'ns', verbs: 'get' });
-  const error: unknown = await leases.get('a', AbortSignal.timeout(5_000)).catch((reason: unknown) => reason);
+  const error = await rejection(leases.get('a', AbortSignal.timeout(5_000)));
   // What a controller may print of it.
   throw Object.assign(new Error('lease'), { cause: error, reason: Reflect.get(Object(error), 'reason') });
 };
@@ -87,14 +88,27 @@ const reflected: Use = async ({ config, logger }) => {
 
 const error = (echo: string) => `${JSON.stringify({ type: 'ERROR', object: JSON.parse(status(echo)) })}\n`;
 const pods = { resources: [{ name: 'pods', kind: 'Pod', namespaced: true }] };
-let discovered = false;
-/** A server that knows pods, and then says this. */
-const afterDiscovery =
-  (say: Answer): Answer =>
+let asked = false;
+/** A server that says one thing, and then another. */
+const inTurn =
+  (first: Answer, then: Answer): Answer =>
   (echo) => {
-    discovered = !discovered;
-    return discovered ? answer('200 OK', JSON.stringify(pods)) : say(echo);
+    asked = !asked;
+    return asked ? first(echo) : then(echo);
   };
+/** A server that knows pods, and then says this. */
+const afterDiscovery = (say: Answer) => inTurn(() => answer('200 OK', JSON.stringify(pods)), say);
+const page = (status: string, body: string) => answer(status, body, '', 'text/html');
+const moved = (location: string) => answer('307 Temporary', '', `location: ${location}\r\n`);
+const toAnotherHost: Answer = (echo) => moved(`https://${echo.replace(/.* /, '')}.example/`);
+const toAnotherPath: Answer = (echo) => moved(`/other/${echo.replaceAll(' ', '/')}`);
+const upgraded: Answer = (echo) =>
+  `HTTP/1.1 101 ${echo}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${echo}\r\n` +
+  `sec-websocket-protocol: ${echo}\r\nsec-websocket-extensions: ${echo}\r\n\r\n`;
+const fetchHeard: Use = async ({ config, heard }) => {
+  await config.fetch('/version');
+  throw new Error('heard', { cause: heard });
+};
 
 const table: Readonly<Record<string, readonly [Use, Answer]>> = {
   'a WebSocket: the message of a Status': [exec, (echo) => answer('502 Bad', status(`refused: ${echo}`))],
@@ -102,76 +116,44 @@ const table: Readonly<Record<string, readonly [Use, Answer]>> = {
   'a WebSocket: the text behind the status': [exec, (echo) => answer(`403 ${echo}`)],
   'a WebSocket: a header': [exec, (echo) => answer('403 Forbidden', '', `www-authenticate: ${echo}\r\n`)],
   'a WebSocket: a redirect': [exec, (echo) => answer('302 Found', '', `location: https://h/${echo}\r\n`)],
-  'a WebSocket: its protocol': [
-    exec,
-    (echo) =>
-      `HTTP/1.1 101 ${echo}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${echo}\r\n` +
-      `sec-websocket-protocol: ${echo}\r\nsec-websocket-extensions: ${echo}\r\n\r\n`,
-  ],
+  'a WebSocket: its protocol': [exec, upgraded],
   'a generated client: a content type': [readPod, (echo) => answer('200 OK', '{}', '', `image/${echo}`)],
   'a generated client: no JSON': [readPod, (echo) => answer('200 OK', echo)],
-  'a generated client: a body that is packed badly': [
-    readPod,
-    (echo) => answer('200 OK', echo, 'content-encoding: gzip\r\n'),
-  ],
-  'a generated client: a page': [readPod, (echo) => answer(`200 ${echo}`, echo, '', 'text/html')],
+  'a generated client: a body packed badly': [readPod, (echo) => answer('200 OK', echo, 'content-encoding: gzip\r\n')],
+  'a generated client: a page': [readPod, (echo) => page(`200 ${echo}`, echo)],
   'a generated client: no HTTP': [readPod, (echo) => `HTTP/1.1 200 OK\r\ntransfer-encoding: ${echo}\0\r\n\r\n${echo}`],
   'fetch: no JSON': [fetched, (echo) => answer(`200 ${echo}`, echo)],
-  'fetch: a redirect to another host': [
-    fetched,
-    (echo) => answer('307 Temporary', '', `location: https://${echo.replace(/.* /, '')}.example/\r\n`),
-  ],
-  'fetch: a redirect to no URL': [fetched, (echo) => answer('307 Temporary', '', `location: https://[${echo}/\r\n`)],
+  'fetch: a redirect to another host': [fetched, toAnotherHost],
+  'fetch: a redirect to no URL': [fetched, (echo) => moved(`https://[${echo}/`)],
   'fetch: a redirect to a path that is not allowed': [
-    ({ boundConfig, heard }) => boundConfig.fetch('/version').then(() => heard),
-    (echo) => answer('307 Temporary', '', `location: /other/${echo.replaceAll(' ', '/')}\r\n`),
+    ({ boundConfig }) => boundConfig.fetch('/version'),
+    toAnotherPath,
   ],
   'fetch: a redirect to a path where it is refused': [
-    async ({ config, heard }) => {
-      await config.fetch('/version');
-      throw new Error('heard', { cause: heard });
-    },
-    (echo) => {
-      discovered = !discovered;
-      if (!discovered) return answer('401 Unauthorized');
-      return answer('307 Temporary', '', `location: /other/${echo.replaceAll(' ', '/')}\r\n`);
-    },
+    fetchHeard,
+    inTurn(toAnotherPath, () => answer('401 Unauthorized')),
   ],
   'a Watch: a redirect to a path that is not there': [
     watch,
-    (echo) => {
-      discovered = !discovered;
-      return discovered
-        ? answer('307 Temporary', '', `location: /other/${echo.replaceAll(' ', '/')}?watch=1\r\n`)
-        : answer('404 Nowhere');
-    },
+    inTurn(
+      (echo) => moved(`/other/${echo.replaceAll(' ', '/')}?watch=1`),
+      () => answer('404 Nowhere'),
+    ),
   ],
-  'a Watch: a redirect to another host': [
-    watch,
-    (echo) => answer('307 Temporary', '', `location: https://${echo.replace(/.* /, '')}.example/\r\n`),
-  ],
+  'a Watch: a redirect to another host': [watch, toAnotherHost],
   'the dispatcher: no HTTP': [
     ({ config, origin }) => request(`${origin}/x`, { dispatcher: config.dispatcher }),
     (echo) => `HTTP/1.1 200 OK\r\ncontent-length: ${echo}\r\n\r\n`,
   ],
   'a Lease: a Status': [lease, (echo) => answer('500 Oops', status(echo))],
   'a Lease: a Status that forbids': [lease, (echo) => answer('403 Forbidden', status(echo))],
-  'a Lease: a page': [lease, (echo) => answer(`502 ${echo}`, `<p>${echo}`, '', 'text/html')],
-  'a Lease: a page in which it is cut off': [
-    lease,
-    (echo) => answer('502 Bad', `${'.'.repeat(190)}${echo}`, '', 'text/html'),
-  ],
-  'a Lease: a page of nothing else, which is cut off': [
-    lease,
-    (echo) => answer('502 Bad', echo.repeat(2_000), '', 'text/html'),
-  ],
-  'a Lease: a page of nothing else, packed': [
-    lease,
-    (echo) => answer('502 Bad', ` ${echo}`.repeat(380), '', 'text/html'),
-  ],
+  'a Lease: a page': [lease, (echo) => page(`502 ${echo}`, `<p>${echo}`)],
+  'a Lease: a page in which it is cut off': [lease, (echo) => page('502 Bad', `${'.'.repeat(190)}${echo}`)],
+  'a Lease: a page of nothing else, which is cut off': [lease, (echo) => page('502 Bad', echo.repeat(2_000))],
+  'a Lease: a page of nothing else, packed': [lease, (echo) => page('502 Bad', ` ${echo}`.repeat(380))],
   'discovery: a Status': [reflected, (echo) => answer('500 Oops', status(echo))],
   'a watch: a Status': [reflected, afterDiscovery((echo) => answer('500 Oops', status(echo)))],
-  'a watch: how it is packed': [
+  'a watch: its packing': [
     reflected,
     afterDiscovery((echo) => answer('200 OK', '{}', `content-encoding: ${echo}\r\n`)),
   ],
@@ -181,12 +163,9 @@ const table: Readonly<Record<string, readonly [Use, Answer]>> = {
 describe('the token is in no error, log line or event, though the server says it back:', () => {
   for (const [what, [use, say]] of Object.entries(table)) {
     test(what, async (t) => {
-      discovered = false;
+      asked = false;
       const program = await startEcho(t, say);
-      const outcome: unknown = await use(program).then(
-        (value) => assert.fail(`it resolved with ${inspect(value)}`),
-        (reason: unknown) => reason,
-      );
+      const outcome = await rejection(use(program));
       await (program.config satisfies RestConfig).close();
       const all = inspect([outcome, String(outcome), program.heard], { depth: 12, showHidden: true });
       for (const part of [token, token.slice(0, 12), token.slice(-15)]) {

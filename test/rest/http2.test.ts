@@ -88,24 +88,22 @@ describe('a server that speaks HTTP/2 alone', () => {
   });
 });
 
-describe('a peer that has stopped', () => {
-  test('is noticed, and one that only has nothing to say is left alone', async (t) => {
-    const child = fork(new URL('../bench/cluster-process.ts', import.meta.url), { execArgv: [] });
-    t.after(() => child.kill('SIGKILL'));
-    const [{ url, certificateAuthorityData }] = await once(child, 'message');
-    const session = connect(url, { ca: Buffer.from(certificateAuthorityData, 'base64') });
-    session.on('error', () => {});
-    await once(session, 'connect');
-    const { socket } = session;
-    assert.ok(socket);
-    let answers = 0;
-    const ping = () => !session.destroyed && session.ping(() => (answers += 1));
-    watchForSilence(socket, { pingIntervalMs: 200, silenceMs: 600 }, ping);
-    // Many looks, and the answers to the pings are all that comes.
-    await until(t, () => answers === 3);
-    assert.ok(!session.destroyed);
-    const closed = new Promise((resolve) => session.once('close', resolve));
-    child.kill('SIGSTOP');
-    await closed;
-  });
+test('a peer that has stopped is noticed, and one that only has nothing to say is left alone', async (t) => {
+  const child = fork(new URL('../bench/cluster-process.ts', import.meta.url), { execArgv: [] });
+  t.after(() => child.kill('SIGKILL'));
+  const [{ url, certificateAuthorityData }] = await once(child, 'message');
+  const session = connect(url, { ca: Buffer.from(certificateAuthorityData, 'base64') });
+  session.on('error', () => {});
+  await once(session, 'connect');
+  const { socket } = session;
+  assert.ok(socket);
+  let answers = 0;
+  const ping = () => !session.destroyed && session.ping(() => (answers += 1));
+  watchForSilence(socket, { pingIntervalMs: 200, silenceMs: 600 }, ping);
+  // Many looks, and the answers to the pings are all that comes.
+  await until(t, () => answers === 3);
+  assert.ok(!session.destroyed);
+  const closed = new Promise((resolve) => session.once('close', resolve));
+  child.kill('SIGSTOP');
+  await closed;
 });

@@ -148,9 +148,8 @@ describe("a context's namespace", () => {
       const api = KubernetesObjectApi.makeApiClient(config);
       await api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } });
     }
-    assert.deepEqual(
-      asked.map((url) => url.split('?')[0]),
-      ['team-a', 'default', 'default'].map((namespace) => `/api/v1/namespaces/${namespace}/configmaps`),
-    );
+    const expected = ['team-a', 'default', 'default'].map((name) => `/api/v1/namespaces/${name}/configmaps`);
+    const paths = asked.map((url) => url.split('?')[0]);
+    assert.deepEqual(paths, expected);
   });
 });

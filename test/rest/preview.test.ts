@@ -85,10 +85,8 @@ describe('a config with preview', () => {
     const { cluster, config, said } = await startPreview(t);
     cluster.add(configMap('a', { x: '1' }));
     const maps = config.resource(kind);
-    assert.equal(
-      (await maps.list()).items.some(({ metadata }) => metadata.name === 'a'),
-      true,
-    );
+    const { items } = await maps.list();
+    assert.ok(items.some(({ metadata }) => metadata.name === 'a'));
     await maps.patch('a', { data: { x: '1' } });
     await assert.rejects(maps.patch('none', { data: {} }), { statusCode: 404 });
     await assert.rejects(maps.create(configMap('a')), { statusCode: 409 });

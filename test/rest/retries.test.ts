@@ -66,10 +66,8 @@ describe('a request', { concurrency: true }, () => {
             });
             assert.equal(await send(config, method), 200);
             const sent = method === 'GET' ? '' : namespace;
-            assert.deepEqual(
-              bodies.map((body) => (body === '' ? body : JSON.parse(body))),
-              [sent, sent],
-            );
+            const arrived = bodies.map((body) => (body === '' ? body : JSON.parse(body)));
+            assert.deepEqual(arrived, [sent, sent]);
           });
         }
       }

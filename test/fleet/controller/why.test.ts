@@ -77,10 +77,8 @@ test('events, requests and lines of the log have the ID of their reconcile, and 
     },
   });
   await until(t, () => reconciles.length === 2);
-  assert.deepEqual(
-    new Set(reconciles.map(({ name, reconcileId }) => `${name} ${reconcileId}`)),
-    new Set([...ids].map((pair) => pair.join(' '))),
-  );
+  const told = reconciles.map(({ name, reconcileId }) => `${name} ${reconcileId}`);
+  assert.deepEqual(new Set(told), new Set([...ids].map((pair) => pair.join(' '))));
   assert.notEqual(ids.get('a'), ids.get('b'));
   for (const id of ids.values()) {
     const paths = requests.filter(({ reconcileId }) => reconcileId === id).map(({ path }) => path);

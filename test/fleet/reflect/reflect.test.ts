@@ -120,10 +120,8 @@ for (const streamingList of [true, false]) {
       for (let i = 0; i < statuses.length; i++)
         clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 30_000 && restarts.length === i + 1));
       assert.deepEqual(await events, ['Init', 'InitDone']);
-      assert.deepEqual(
-        reasons().map((reason, index) => `${statuses[index]} ${reason}`),
-        expected,
-      );
+      const told = reasons().map((reason, index) => `${statuses[index]} ${reason}`);
+      assert.deepEqual(told, expected);
       for (const [index, { afterMs }] of restarts.entries()) {
         const least = Math.min(15_000, 800 * 2 ** index);
         assert.ok(afterMs >= least && afterMs <= 2 * least, `${afterMs} ms after failure ${index + 1}`);
