@@ -6,7 +6,7 @@ import { ConfigurationError, PluginError } from '../../src/index.ts';
 import { defaultLogger, safeLogger } from '../../src/observability/logger.ts';
 import { startProviders } from '../fixtures/fleet.ts';
 import { profileAt } from '../fixtures/raw-h2.ts';
-import { startReflector } from '../fixtures/reflected.ts';
+import { startWatching } from '../fixtures/reflected.ts';
 import { shellPlugin } from '../fixtures/script.ts';
 import { rejection } from '../fixtures/thrown.ts';
 
@@ -93,10 +93,7 @@ describe("a spoke's API server that ends a watch with an error", () => {
     ['a reason of 2 MB', { code: 500, reason: 'y'.repeat(2_000_000) }],
   ] as const) {
     test(`writes one short line of the log: ${what}`, async (t) => {
-      const { server, watching, take, next, warnings, restarts, clock } = await startReflector(t);
-      assert.deepEqual(await take(2), ['Init', 'InitDone']);
-      const again = next();
-      await watching();
+      const { server, warnings, restarts, clock, change: again } = await startWatching(t);
       server.write(`${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', ...status } })}\n`);
       clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
       await again;

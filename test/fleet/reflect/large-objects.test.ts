@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { readWatchEvent } from '../../../src/fleet/reflect/events.ts';
 import { Lines, linesOf } from '../../../src/fleet/reflect/watch.ts';
 import { MalformedResponse } from '../../../src/rest/api/api-status.ts';
-import { startReflector } from '../../fixtures/reflected.ts';
+import { startReflector, startWatching } from '../../fixtures/reflected.ts';
 
 const MiB = 1024 * 1024;
 const reading = { apiVersion: 'v1', kind: 'ConfigMap' };
@@ -53,10 +53,7 @@ describe('an object of a watch', () => {
   }
 
   test('is a problem of its cluster if it is too large: the watch is listed again, and the log says why', async (t) => {
-    const { server, watching, take, next, warnings, reasons, clock } = await startReflector(t);
-    assert.deepEqual(await take(2), ['Init', 'InitDone']);
-    const again = next();
-    await watching();
+    const { server, warnings, reasons, clock, change: again } = await startWatching(t);
     server.write(`${event(text(11 * MiB))}\n`);
     clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
     assert.equal(await again, 'Init');

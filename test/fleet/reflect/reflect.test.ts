@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { type ReflectOptions, reflect } from '../../../src/fleet/reflect/reflect.ts';
 import { refuse } from '../../fixtures/config-map-server.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { after, configMaps, startReflector } from '../../fixtures/reflected.ts';
+import { after, configMaps, startReflector, startWatching } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
 const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
@@ -229,10 +229,7 @@ describe('a reflector', () => {
   });
 
   test('lists again where an event has an empty version, and never asks from there', async (t) => {
-    const { server, take, next, watching, clock } = await startReflector(t);
-    assert.deepEqual(await take(2), ['Init', 'InitDone']);
-    const first = next();
-    await watching();
+    const { server, take, clock, change: first } = await startWatching(t);
     const object = { metadata: { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '' } };
     server.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
     assert.equal(await first, 'Apply a');

@@ -2,17 +2,14 @@ import assert from 'node:assert/strict';
 import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
 import { refuse } from '../../fixtures/config-map-server.ts';
-import { after, startReflector } from '../../fixtures/reflected.ts';
+import { after, startReflector, startWatching } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
 const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
 
 describe('a watch', () => {
   test('asks for bookmarks, ends within five to ten minutes, and goes on from a bookmark', async (t) => {
-    const { server, watching, take, next, clock } = await startReflector(t);
-    await take(2);
-    const change = next();
-    await watching();
+    const { server, clock, change } = await startWatching(t);
     clock.advance(20_000);
     server.bookmark();
     server.bookmark();
@@ -26,10 +23,7 @@ describe('a watch', () => {
   });
 
   test('that the server does not end in time is ended', async (t) => {
-    const { server, watching, take, next, clock, restarts } = await startReflector(t);
-    await take(2);
-    const change = next();
-    await watching();
+    const { server, clock, restarts, change } = await startWatching(t);
     const ms = await clock.waiting((wait) => wait > 60_000);
     assert.ok(ms >= 329_000 && ms <= 631_000, `${ms} ms`);
     clock.advance(ms);
@@ -39,10 +33,7 @@ describe('a watch', () => {
   });
 
   test('that gets bookmarks, and then nothing for 75 s, is opened again from its last version', async (t) => {
-    const { server, watching, take, next, clock, restarts } = await startReflector(t);
-    await take(2);
-    const change = next();
-    await watching();
+    const { server, clock, restarts, change } = await startWatching(t);
     // No bookmark has come: this server may send none.
     clock.advance(200_000);
     assert.equal(restarts.length, 0);
@@ -100,10 +91,7 @@ describe('a watch', () => {
     ['is of an unknown type', '{"type":"MOVED","object":{"metadata":{"name":"a"}}}\n'],
   ] as const) {
     test(`with an event that ${what} is followed by a new list`, async (t) => {
-      const { server, watching, take, next, clock, restarts } = await startReflector(t);
-      await take(2);
-      const change = next();
-      await watching();
+      const { server, clock, restarts, change } = await startWatching(t);
       server.write(line);
       assert.equal(await after(clock, change), 'Init');
       assert.equal(restarts[0]?.reason, 'malformed');
@@ -129,10 +117,7 @@ describe('a watch', () => {
   });
 
   test('from a version that the server, restored from a backup, does not have yet is followed by a new list', async (t) => {
-    const { server, watching, take, next, clock } = await startReflector(t);
-    await take(2);
-    const change = next();
-    await watching();
+    const { server, clock, change } = await startWatching(t);
     clock.advance(20_000);
     server.misbehave = ({ query }, response) => {
       if (!query.has('resourceVersion')) return false;
