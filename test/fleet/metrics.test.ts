@@ -4,13 +4,8 @@ import { Registry } from 'prom-client';
 import { FleetMetrics } from '../../src/fleet/index.ts';
 import { published } from '../fixtures/channel.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
+import { scraped } from '../fixtures/measured.ts';
 import { until } from '../fixtures/until.ts';
-
-/** A value as it would be scraped. */
-async function value(registry: Registry, line: string): Promise<number> {
-  const found = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${line} `));
-  return Number(found?.slice(line.length + 1) ?? Number.NaN);
-}
 
 async function startFleetWith(t: Parameters<typeof startHub>[0], clusterLabel: boolean) {
   const parts = await startHub(t);
@@ -38,23 +33,20 @@ describe('the metrics of a fleet', () => {
     const { registry, fleet } = await startFleetWith(t, false);
     await fleet.synced();
     await until(t, () => fleet.list().length === 2);
-    await until(
-      t,
-      async () =>
-        (await value(registry, 'controller_runtime_reconcile_total{controller="maps",result="success"}')) === 2,
-    );
-    assert.equal(await value(registry, 'clusterprofile_fleet_clusters{state="Engaged"}'), 1);
-    assert.equal(await value(registry, 'clusterprofile_fleet_clusters{state="Backoff"}'), 1);
-    assert.equal(await value(registry, 'clusterprofile_fleet_clusters{state="NotReady"}'), 0);
-    assert.equal(await value(registry, 'controller_runtime_reconcile_total{controller="maps",result="error"}'), 2);
-    assert.equal(await value(registry, 'controller_runtime_reconcile_errors_total{controller="maps"}'), 2);
-    assert.equal(await value(registry, 'controller_runtime_reconcile_time_seconds_count{controller="maps"}'), 4);
-    assert.equal(await value(registry, 'controller_runtime_max_concurrent_reconciles{controller="maps"}'), 7);
-    assert.equal(await value(registry, 'controller_runtime_active_workers{controller="maps"}'), 0);
-    assert.equal(await value(registry, 'workqueue_adds_total{name="maps"}'), 4);
-    assert.equal(await value(registry, 'workqueue_retries_total{name="maps"}'), 2);
-    assert.equal(await value(registry, 'workqueue_depth{name="maps"}'), 0);
-    assert.equal(await value(registry, 'workqueue_queue_duration_seconds_count{name="maps"}'), 4);
+    const successes = 'controller_runtime_reconcile_total{controller="maps",result="success"}';
+    await until(t, async () => (await scraped(registry, successes)) === 2);
+    assert.equal(await scraped(registry, 'clusterprofile_fleet_clusters{state="Engaged"}'), 1);
+    assert.equal(await scraped(registry, 'clusterprofile_fleet_clusters{state="Backoff"}'), 1);
+    assert.equal(await scraped(registry, 'clusterprofile_fleet_clusters{state="NotReady"}'), 0);
+    assert.equal(await scraped(registry, 'controller_runtime_reconcile_total{controller="maps",result="error"}'), 2);
+    assert.equal(await scraped(registry, 'controller_runtime_reconcile_errors_total{controller="maps"}'), 2);
+    assert.equal(await scraped(registry, 'controller_runtime_reconcile_time_seconds_count{controller="maps"}'), 4);
+    assert.equal(await scraped(registry, 'controller_runtime_max_concurrent_reconciles{controller="maps"}'), 7);
+    assert.equal(await scraped(registry, 'controller_runtime_active_workers{controller="maps"}'), 0);
+    assert.equal(await scraped(registry, 'workqueue_adds_total{name="maps"}'), 4);
+    assert.equal(await scraped(registry, 'workqueue_retries_total{name="maps"}'), 2);
+    assert.equal(await scraped(registry, 'workqueue_depth{name="maps"}'), 0);
+    assert.equal(await scraped(registry, 'workqueue_queue_duration_seconds_count{name="maps"}'), 4);
     assert.ok(!(await registry.metrics()).includes('fleet/one'), 'no cluster in a label');
   });
 
@@ -62,7 +54,7 @@ describe('the metrics of a fleet', () => {
     const { registry, fleet } = await startFleetWith(t, true);
     await fleet.synced();
     const line = 'controller_runtime_reconcile_total{controller="maps",cluster="fleet/one",result="success"}';
-    await until(t, async () => (await value(registry, line)) === 2);
+    await until(t, async () => (await scraped(registry, line)) === 2);
   });
 
   test('count watches that had to begin again, by reason', async (t) => {
@@ -70,17 +62,14 @@ describe('the metrics of a fleet', () => {
     await fleet.synced();
     hub.failNext(503, 1, ({ url }) => url.includes('watch=true'));
     hub.endWatches();
-    await until(
-      t,
-      async () => (await value(registry, 'clusterprofile_fleet_reflector_restarts_total{reason="server_error"}')) === 1,
-    );
+    const restarts = 'clusterprofile_fleet_reflector_restarts_total{reason="server_error"}';
+    await until(t, async () => (await scraped(registry, restarts)) === 1);
   });
 
   test('belong to one fleet, and to one registry once', async (t) => {
-    const { registry, metrics, fleet } = await startHub(t).then(async (parts) => {
-      const made = new Registry();
-      return { ...parts, registry: made, metrics: new FleetMetrics({ registry: made }) };
-    });
+    const { fleet } = await startHub(t);
+    const registry = new Registry();
+    const metrics = new FleetMetrics({ registry });
     fleet({ metrics });
     assert.throws(() => fleet({ metrics }), /metrics: belongs to another Fleet/);
     assert.throws(() => new FleetMetrics({ registry }), /make one FleetMetrics for a registry/);

@@ -9,6 +9,7 @@ import { ImageError, PluginError } from '../../src/errors/index.ts';
 import { ImageCredentialMetrics, ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import { repositoryOf } from '../../src/image-credentials/keyring.ts';
 import { anyIo, respond, startImageProviders, user, v1 } from '../fixtures/image-plugins.ts';
+import { scraped } from '../fixtures/measured.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('the name that a plugin sees (C.23)', () => {
@@ -191,16 +192,15 @@ test('I.72, I.73: executions are counted and timed, failed ones too; what an ans
   await slow.getCredentials('gcr.io/a');
   await providers.getCredentials('gcr.io/a');
   await providers.getCredentials('gcr.io/a');
-  const lines = (await registry.metrics()).split('\n');
-  const value = (series: string) => lines.find((line) => line.startsWith(`${series} `))?.split(' ')[1];
+  const value = (series: string) => scraped(registry, `kubelet_credential_provider_plugin_${series}`);
   for (const [name, errors] of [
     ['good', undefined],
-    ['failing', '1'],
-    ['slow', '1'],
+    ['failing', 1],
+    ['slow', 1],
     ['nonsense', undefined],
   ] as const) {
-    assert.equal(value(`kubelet_credential_provider_plugin_errors_total{plugin_name="${name}"}`), errors, name);
-    assert.equal(value(`kubelet_credential_provider_plugin_duration_count{plugin_name="${name}"}`), '1', name);
+    assert.equal(await value(`errors_total{plugin_name="${name}"}`), errors, name);
+    assert.equal(await value(`duration_count{plugin_name="${name}"}`), 1, name);
   }
 });
 

@@ -36,23 +36,21 @@ describe('a logger is given one short line at a time', () => {
   }
 });
 
-describe("a profile's text on a plugin's stderr", () => {
-  test('is one line of the log, and in the error each of its lines says whose it is', async (t) => {
-    const plugin = await shellPlugin(t, 'printf "no such cluster: %s\\n" "$CLUSTER_NAME" >&2; exit 1');
-    const lines: string[] = [];
-    const keep = (_fields: object, message: string) => lines.push(message);
-    const options = { logger: { warn: keep, info: keep, debug: keep } };
-    const providers = startProviders(t, plugin, options, { profileSourcedEnvVarsPolicy: 'Replace' });
-    const extension = { CLUSTER_NAME: forged };
-    const extensions = [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs', extension }];
-    const error = await rejection(providers.getConfig(profileAt(1, { extensions })).ready());
-    assert.ok(error instanceof PluginError);
-    const [, ...more] = error.message.split('\n');
-    assert.equal(more.length, 2);
-    for (const line of more) assert.match(line, /^stderr: [ -~]+$/);
-    assert.ok(lines.some((line) => line.includes('no such cluster')));
-    for (const line of lines) assert.match(line, /^[ -~…]+$/, inspect(line));
-  });
+test("a profile's text on a plugin's stderr is one line of the log, and in the error each of its lines says whose it is", async (t) => {
+  const plugin = await shellPlugin(t, 'printf "no such cluster: %s\\n" "$CLUSTER_NAME" >&2; exit 1');
+  const lines: string[] = [];
+  const keep = (_fields: object, message: string) => lines.push(message);
+  const options = { logger: { warn: keep, info: keep, debug: keep } };
+  const providers = startProviders(t, plugin, options, { profileSourcedEnvVarsPolicy: 'Replace' });
+  const extension = { CLUSTER_NAME: forged };
+  const extensions = [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs', extension }];
+  const error = await rejection(providers.getConfig(profileAt(1, { extensions })).ready());
+  assert.ok(error instanceof PluginError);
+  const [, ...more] = error.message.split('\n');
+  assert.equal(more.length, 2);
+  for (const line of more) assert.match(line, /^stderr: [ -~]+$/);
+  assert.ok(lines.some((line) => line.includes('no such cluster')));
+  for (const line of lines) assert.match(line, /^[ -~…]+$/, inspect(line));
 });
 
 test("a profile's variables and arguments are no secrets, and blank no word of a diagnosis; the operator's are", async (t) => {

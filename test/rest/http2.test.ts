@@ -14,30 +14,28 @@ import { profileAt } from '../fixtures/raw-h2.ts';
 import { statusOf } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
-describe('one HTTP/2 connection for many', () => {
-  test("survives one caller's bad headers", async (t) => {
-    const { cluster, config } = await startFleet(t);
-    const send = (headers: Record<string, string | string[]>) =>
-      // A server takes no notice of the parameter here: it makes the request one for HTTP/2.
-      statusOf(`${cluster.url}/version?watch=true`, { dispatcher: config.dispatcher, headers });
-    const watch = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
-    for (const headers of [
-      { te: 'gzip' },
-      { 'proxy-connection': 'keep-alive' },
-      { connection: 'close' },
-      { 'Keep-Alive': 'timeout=5' },
-      { 'Content-Type': 'a/b', 'content-type': 'c/d' },
-      { 'user-agent': ['a', 'b'] },
-      { host: 'elsewhere' },
-    ] as Record<string, string | string[]>[])
-      assert.equal(await send(headers), 200, JSON.stringify(headers));
-    await assert.rejects(send({ 'x-bad': 'line\nbreak' }), { code: 'REQUEST_INVALID' });
-    cluster.add(newNamespace('still-there'));
-    for await (const chunk of watch.body) if (String(chunk).includes('still-there')) break;
-    assert.equal(cluster.stats.connections, 1);
-    await (await config.fetch('/version')).text();
-    assert.equal(cluster.stats.connections, 2, 'a short request has one of its own');
-  });
+test("one HTTP/2 connection for many survives one caller's bad headers", async (t) => {
+  const { cluster, config } = await startFleet(t);
+  const send = (headers: Record<string, string | string[]>) =>
+    // A server takes no notice of the parameter here: it makes the request one for HTTP/2.
+    statusOf(`${cluster.url}/version?watch=true`, { dispatcher: config.dispatcher, headers });
+  const watch = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
+  for (const headers of [
+    { te: 'gzip' },
+    { 'proxy-connection': 'keep-alive' },
+    { connection: 'close' },
+    { 'Keep-Alive': 'timeout=5' },
+    { 'Content-Type': 'a/b', 'content-type': 'c/d' },
+    { 'user-agent': ['a', 'b'] },
+    { host: 'elsewhere' },
+  ] as Record<string, string | string[]>[])
+    assert.equal(await send(headers), 200, JSON.stringify(headers));
+  await assert.rejects(send({ 'x-bad': 'line\nbreak' }), { code: 'REQUEST_INVALID' });
+  cluster.add(newNamespace('still-there'));
+  for await (const chunk of watch.body) if (String(chunk).includes('still-there')) break;
+  assert.equal(cluster.stats.connections, 1);
+  await (await config.fetch('/version')).text();
+  assert.equal(cluster.stats.connections, 2, 'a short request has one of its own');
 });
 
 /** It answers with the body that it gets. */

@@ -109,47 +109,43 @@ describe('a token file', () => {
   });
 });
 
-describe('a server without TLS', () => {
-  test('is taken, as by kubectl, but is sent no credential and no plugin runs for it', async (t) => {
-    const cluster = await startCluster(t, { insecureHttp: true });
-    const warnings: string[] = [];
-    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-    const exec = { apiVersion: v1, command: '/no', interactiveMode: 'Never' };
-    for (const user of [{ token: 'SECRET' }, { exec }, {}]) {
-      const parts = { cluster: { server: cluster.url }, exec: null, user: { ...user, as: 'jane' } };
-      const config = load(t, parts, { logger });
-      const headers = await headersOf(cluster, config);
-      assert.deepEqual([headers.authorization, headers['impersonate-user']], [undefined, 'jane']);
-      await assert.rejects(namespaces(config), { code: 401 });
-      const reasons = config.access.ignored.map(({ path, reason }) => `${path} ${reason}`);
-      assert.equal(reasons.length, Object.keys(user).length);
-      for (const reason of reasons) assert.match(reason, /^users\[0\]\.user is not used: .* over https:\/\/ only/);
-    }
-    assert.equal(warnings.length, 2);
-    assert.match(warnings[0] ?? '', /^kubeconfig, user bob: users\[0\]\.user is not used: /);
-  });
+test('a server without TLS is taken, as by kubectl, but is sent no credential and no plugin runs for it', async (t) => {
+  const cluster = await startCluster(t, { insecureHttp: true });
+  const warnings: string[] = [];
+  const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+  const exec = { apiVersion: v1, command: '/no', interactiveMode: 'Never' };
+  for (const user of [{ token: 'SECRET' }, { exec }, {}]) {
+    const parts = { cluster: { server: cluster.url }, exec: null, user: { ...user, as: 'jane' } };
+    const config = load(t, parts, { logger });
+    const headers = await headersOf(cluster, config);
+    assert.deepEqual([headers.authorization, headers['impersonate-user']], [undefined, 'jane']);
+    await assert.rejects(namespaces(config), { code: 401 });
+    const reasons = config.access.ignored.map(({ path, reason }) => `${path} ${reason}`);
+    assert.equal(reasons.length, Object.keys(user).length);
+    for (const reason of reasons) assert.match(reason, /^users\[0\]\.user is not used: .* over https:\/\/ only/);
+  }
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0] ?? '', /^kubeconfig, user bob: users\[0\]\.user is not used: /);
 });
 
-describe("a context's namespace", () => {
-  test('is that of objects without one, and is exported', async (t) => {
-    const asked: string[] = [];
-    const server = createServer(tlsOptions, (request, response) => {
-      if (request.method === 'POST') asked.push(request.url ?? '');
-      const resources = [{ name: 'configmaps', namespaced: true, kind: 'ConfigMap', verbs: ['create'] }];
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ kind: 'APIResourceList', groupVersion: 'v1', resources }));
-    });
-    const cluster = clusterOf(placeAt((await listen(t, server)).port));
-    for (const namespace of ['team-a', '', undefined]) {
-      const contexts = [{ name: 'c', context: { cluster: 'k', user: 'bob', namespace } }];
-      const config = load(t, { cluster, ...withUser({}), more: { contexts } });
-      assert.equal(config.getContextObject('c')?.namespace, namespace || undefined);
-      assert.equal(JSON.parse(config.exportConfig()).contexts[0].context.namespace, namespace || undefined);
-      const api = KubernetesObjectApi.makeApiClient(config);
-      await api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } });
-    }
-    const expected = ['team-a', 'default', 'default'].map((name) => `/api/v1/namespaces/${name}/configmaps`);
-    const paths = asked.map((url) => url.split('?')[0]);
-    assert.deepEqual(paths, expected);
+test("a context's namespace is that of objects without one, and is exported", async (t) => {
+  const asked: string[] = [];
+  const server = createServer(tlsOptions, (request, response) => {
+    if (request.method === 'POST') asked.push(request.url ?? '');
+    const resources = [{ name: 'configmaps', namespaced: true, kind: 'ConfigMap', verbs: ['create'] }];
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ kind: 'APIResourceList', groupVersion: 'v1', resources }));
   });
+  const cluster = clusterOf(placeAt((await listen(t, server)).port));
+  for (const namespace of ['team-a', '', undefined]) {
+    const contexts = [{ name: 'c', context: { cluster: 'k', user: 'bob', namespace } }];
+    const config = load(t, { cluster, ...withUser({}), more: { contexts } });
+    assert.equal(config.getContextObject('c')?.namespace, namespace || undefined);
+    assert.equal(JSON.parse(config.exportConfig()).contexts[0].context.namespace, namespace || undefined);
+    const api = KubernetesObjectApi.makeApiClient(config);
+    await api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } });
+  }
+  const expected = ['team-a', 'default', 'default'].map((name) => `/api/v1/namespaces/${name}/configmaps`);
+  const paths = asked.map((url) => url.split('?')[0]);
+  assert.deepEqual(paths, expected);
 });

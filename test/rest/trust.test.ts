@@ -176,58 +176,56 @@ describe("a plugin's certificate", () => {
   }
 });
 
-describe('without an authority in the profile', () => {
-  test("Node's roots, NODE_EXTRA_CA_CERTS and the system's count for servers, and for https proxies in any case", async (t) => {
-    const folder = await temporaryFolder(t);
-    const [extra, system] = [createCertificateAuthority('extra'), createCertificateAuthority('system')];
-    await writeFile(join(folder, 'extra.pem'), extra.certificate);
-    await writeFile(join(folder, 'system.pem'), system.certificate);
-    const serverOf = async (root: typeof extra) => (await startTlsServer(t, root.issue(loopback))).url;
-    const proxyOf = async (root: typeof extra) =>
-      (await startHttpProxy(t, { certificate: root.issue({ ...loopback, commonName: 'proxy' }) })).url;
-    const other = { 'certificate-authority-data': base64(authority.certificate) };
-    const clusters = {
-      'a server of an extra root': { server: await serverOf(extra) },
-      "a server of the system's": { server: await serverOf(system) },
-      'a server of a root that nobody has named': { server: await serverOf(stranger) },
-      'an extra root where the profile names another': { server: await serverOf(extra), ...other },
-      "the system's root where the profile names another": { server: await serverOf(system), ...other },
-      'a proxy of an extra root': { server: await serverOf(authority), 'proxy-url': await proxyOf(extra), ...other },
-      "a proxy of the system's": { server: await serverOf(authority), 'proxy-url': await proxyOf(system), ...other },
-      'a proxy of a strange root': {
-        server: await serverOf(authority),
-        'proxy-url': await proxyOf(stranger),
-        ...other,
-      },
-    };
-    const plugin = await startPlugin(t);
-    const program = `
-      import { request } from 'undici';
-      import { CredentialProviders } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)};
-      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: ${JSON.stringify(plugin.command)} };
-      const providers = new CredentialProviders([{ name: 'fake', execConfig }], { logger: { warn() {} } });
-      const outcomes = {};
-      for (const [name, cluster] of Object.entries(${JSON.stringify(clusters)})) {
-        const config = providers.getConfig({ status: { accessProviders: [{ name: 'fake', cluster }] } });
-        const reached = request(cluster.server, { dispatcher: config.dispatcher });
-        outcomes[name] = await reached.then(({ statusCode }) => statusCode, ({ code }) => code);
-      }
-      console.log(JSON.stringify(outcomes));
-      await providers.close();`;
-    const [NODE_EXTRA_CA_CERTS, SSL_CERT_FILE] = [join(folder, 'extra.pem'), join(folder, 'system.pem')];
-    const env = { ...process.env, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR: join(folder, 'none') };
-    const cwd = new URL('../..', import.meta.url);
-    const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], { env, cwd });
-    const refused = 'TLS_UNTRUSTED';
-    assert.deepEqual(JSON.parse(stdout), {
-      'a server of an extra root': 200,
-      "a server of the system's": 200,
-      'a server of a root that nobody has named': refused,
-      'an extra root where the profile names another': refused,
-      "the system's root where the profile names another": refused,
-      'a proxy of an extra root': 200,
-      "a proxy of the system's": 200,
-      'a proxy of a strange root': 'PROXY_FAILED',
-    });
+test("without an authority in the profile Node's roots, NODE_EXTRA_CA_CERTS and the system's count for servers, and for https proxies in any case", async (t) => {
+  const folder = await temporaryFolder(t);
+  const [extra, system] = [createCertificateAuthority('extra'), createCertificateAuthority('system')];
+  await writeFile(join(folder, 'extra.pem'), extra.certificate);
+  await writeFile(join(folder, 'system.pem'), system.certificate);
+  const serverOf = async (root: typeof extra) => (await startTlsServer(t, root.issue(loopback))).url;
+  const proxyOf = async (root: typeof extra) =>
+    (await startHttpProxy(t, { certificate: root.issue({ ...loopback, commonName: 'proxy' }) })).url;
+  const other = { 'certificate-authority-data': base64(authority.certificate) };
+  const clusters = {
+    'a server of an extra root': { server: await serverOf(extra) },
+    "a server of the system's": { server: await serverOf(system) },
+    'a server of a root that nobody has named': { server: await serverOf(stranger) },
+    'an extra root where the profile names another': { server: await serverOf(extra), ...other },
+    "the system's root where the profile names another": { server: await serverOf(system), ...other },
+    'a proxy of an extra root': { server: await serverOf(authority), 'proxy-url': await proxyOf(extra), ...other },
+    "a proxy of the system's": { server: await serverOf(authority), 'proxy-url': await proxyOf(system), ...other },
+    'a proxy of a strange root': {
+      server: await serverOf(authority),
+      'proxy-url': await proxyOf(stranger),
+      ...other,
+    },
+  };
+  const plugin = await startPlugin(t);
+  const program = `
+    import { request } from 'undici';
+    import { CredentialProviders } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)};
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: ${JSON.stringify(plugin.command)} };
+    const providers = new CredentialProviders([{ name: 'fake', execConfig }], { logger: { warn() {} } });
+    const outcomes = {};
+    for (const [name, cluster] of Object.entries(${JSON.stringify(clusters)})) {
+      const config = providers.getConfig({ status: { accessProviders: [{ name: 'fake', cluster }] } });
+      const reached = request(cluster.server, { dispatcher: config.dispatcher });
+      outcomes[name] = await reached.then(({ statusCode }) => statusCode, ({ code }) => code);
+    }
+    console.log(JSON.stringify(outcomes));
+    await providers.close();`;
+  const [NODE_EXTRA_CA_CERTS, SSL_CERT_FILE] = [join(folder, 'extra.pem'), join(folder, 'system.pem')];
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR: join(folder, 'none') };
+  const cwd = new URL('../..', import.meta.url);
+  const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], { env, cwd });
+  const refused = 'TLS_UNTRUSTED';
+  assert.deepEqual(JSON.parse(stdout), {
+    'a server of an extra root': 200,
+    "a server of the system's": 200,
+    'a server of a root that nobody has named': refused,
+    'an extra root where the profile names another': refused,
+    "the system's root where the profile names another": refused,
+    'a proxy of an extra root': 200,
+    "a proxy of the system's": 200,
+    'a proxy of a strange root': 'PROXY_FAILED',
   });
 });

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
 import { published } from '../../fixtures/channel.ts';
 import { stateOf } from '../../fixtures/fleet-hub.ts';
+import { scraped } from '../../fixtures/measured.ts';
 import { clusterNames, engagedIn, shardOfCluster, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -109,10 +110,7 @@ describe('replicas that share a fleet, where something fails', () => {
     const registry = new Registry();
     const one = start('one', {}, { metrics: new FleetMetrics({ registry }) });
     const two = start('two');
-    const value = async (line: string) => {
-      const found = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${line} `));
-      return Number(found?.slice(line.length + 1));
-    };
+    const value = (series: string) => scraped(registry, series);
     one.run();
     await until(t, async () => (await value('clusterprofile_fleet_shards_owned')) === 64);
     hub.failNext(503, 1, ({ method, url }) => method === 'PUT' && url.includes('/shared-shard-'));
@@ -127,7 +125,7 @@ describe('replicas that share a fleet, where something fails', () => {
     assert.equal(await value('clusterprofile_fleet_shard_unowned_seconds_count'), 32);
     hub.failNext(503, 1_000_000, ({ method, url }) => method === 'PUT' && url.includes('/leases'));
     one.clock.advance(11_000);
-    await until(t, async () => (await value('clusterprofile_fleet_lease_failures_total{lease="replica"}')) >= 1);
+    await until(t, async () => ((await value('clusterprofile_fleet_lease_failures_total{lease="replica"}')) ?? 0) >= 1);
     assert.equal(warnings.filter((line) => line.startsWith('a Lease of fleet shared cannot be written')).length, 2);
     one.clock.advance(9_000);
     await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="lost"}')) === 64);
