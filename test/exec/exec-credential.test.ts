@@ -39,14 +39,9 @@ describe('what a plugin is told', () => {
 
   test('names server and config always, config as null when there is none, and leaves absent fields out', () => {
     assert.deepEqual(toExecCluster(cluster, undefined), { server: 'https://h', config: null });
-    const full = {
-      ...cluster,
-      insecureSkipTlsVerify: true,
-      disableCompression: true,
-      tlsServerName: 'n',
-      certificateAuthorityData: 'Y2E=',
-      proxyUrl: 'http://p',
-    };
+    const switches = { insecureSkipTlsVerify: true, disableCompression: true };
+    const names = { tlsServerName: 'n', certificateAuthorityData: 'Y2E=', proxyUrl: 'http://p' };
+    const full = { ...cluster, ...switches, ...names };
     assert.deepEqual(toExecCluster(full, { a: 1 }), {
       server: 'https://h',
       'tls-server-name': 'n',
@@ -60,11 +55,8 @@ describe('what a plugin is told', () => {
 
   test('is in v1alpha1 without cluster, and with the response that made a refresh necessary', () => {
     const response = { code: 401, header: { 'www-authenticate': ['Bearer'] } };
-    const text = encodeExecCredential('client.authentication.k8s.io/v1alpha1', {
-      interactive: false,
-      cluster: toExecCluster(cluster, undefined),
-      response,
-    });
+    const spec = { interactive: false, cluster: toExecCluster(cluster, undefined), response };
+    const text = encodeExecCredential('client.authentication.k8s.io/v1alpha1', spec);
     assert.deepEqual(JSON.parse(text).spec, { response, interactive: false });
   });
 });
@@ -152,11 +144,7 @@ describe('what a plugin answers', () => {
       ['0001-01-01T02:00:00+02:00', undefined],
       ['1970-01-01T00:00:00Z', 0],
     ] as const)
-      assert.equal(
-        decode(answer({ token: 't', expirationTimestamp })).expiresAt,
-        expected,
-        String(expirationTimestamp),
-      );
+      assert.equal(decode(answer({ token: 't', expirationTimestamp })).expiresAt, expected, `${expirationTimestamp}`);
   });
 
   test('is never printed', () => {

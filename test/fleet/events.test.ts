@@ -2,16 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type EventRegarding, Events } from '../../src/fleet/events.ts';
 import { FakeCluster, type TestObject } from '../../src/testing/index.ts';
+import { map } from '../fixtures/controllers.ts';
 import { restConfigFor, startEngaged } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 
 const kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event' };
-const settings: EventRegarding = {
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name: 'settings', namespace: 'team-1', uid: 'u-1' },
-};
+const settings: EventRegarding = map('settings', { namespace: 'team-1', uid: 'u-1' });
 const cause = { type: 'Warning', reason: 'SyncFailed', action: 'Sync' } as const;
 const failed = { ...cause, note: 'no route', controller: 'settings' } as const;
 const minuteMs = 60_000;

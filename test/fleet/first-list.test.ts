@@ -5,16 +5,15 @@ import { describe, type TestContext, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { FleetMetrics, type FleetOptions } from '../../src/fleet/index.ts';
 import { ConfigMapServer } from '../fixtures/config-map-server.ts';
+import { ofKind } from '../fixtures/controllers.ts';
 import { startHub, stateOf } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { turns, until } from '../fixtures/until.ts';
 
-const configMap = (name: string, data: object = {}) => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '101' },
-  data,
-});
+const configMap = (name: string, data: object = {}) => {
+  const metadata = { namespace: 'default', uid: `uid-${name}`, resourceVersion: '101' };
+  return { ...ofKind('ConfigMap', name, metadata), data };
+};
 const event = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`;
 const lastBookmark = event('BOOKMARK', {
   metadata: { resourceVersion: '101', annotations: { 'k8s.io/initial-events-end': 'true' } },

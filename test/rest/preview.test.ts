@@ -4,15 +4,11 @@ import { Readable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { BatchV1Api, CoreV1Api, Exec } from '@kubernetes/client-node';
 import { Preview, toKubeConfig } from '../../src/index.ts';
+import { configMap as mapOf } from '../fixtures/api.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { statusOf } from '../fixtures/requests.ts';
 
-const configMap = (name: string, data: Readonly<Record<string, string>> = {}) => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name, namespace: 'default' },
-  data,
-});
+const configMap = (name: string, data: Readonly<Record<string, string>> = {}) => ({ ...mapOf(name), data });
 const kind = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', fieldManager: 'test' } as const;
 const path = '/api/v1/namespaces/default/configmaps';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ControllerOptions } from '../../../src/fleet/index.ts';
-import { gate, map, note, startOne } from '../../fixtures/controllers.ts';
+import { gate, map, note, ofKind, startOne } from '../../fixtures/controllers.ts';
 import { newNamespace } from '../../fixtures/fleet.ts';
 import { isEngaged, namesOf, startHub } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
@@ -88,25 +88,15 @@ describe('a controller', () => {
       ],
     });
     await until(t, () => seen.length === 2);
-    const ownerOf = (controller: boolean) => [
-      { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x', controller },
-    ];
-    const secret = (name: string, controller: boolean) => ({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name, ownerReferences: ownerOf(controller) },
-    });
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x' };
+    const secret = (name: string, controller: boolean) =>
+      ofKind('Secret', name, { ownerReferences: [{ ...owner, controller }] });
     cluster.add(secret('not-controlled', false));
     cluster.add(secret('s', true));
     await until(t, () => seen.filter((entry) => entry === 'one/owner').length === 2);
     cluster.delete(secret('s', true));
     await until(t, () => seen.filter((entry) => entry === 'one/owner').length === 3);
-    const service = (to: string) => ({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'x', labels: { for: to } },
-      spec: {},
-    });
+    const service = (to: string) => ({ ...ofKind('Service', 'x', { labels: { for: to } }), spec: {} });
     cluster.add(service('mapped'));
     await until(t, () => seen.filter((entry) => entry === 'one/mapped').length === 2);
     cluster.set(service('elsewhere'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FleetError, type HubControllerOptions, type ReconcileRequest } from '../../../src/fleet/index.ts';
 import { published } from '../../fixtures/channel.ts';
-import { type ConfigMap, configMaps, gate, map, startOne } from '../../fixtures/controllers.ts';
+import { type ConfigMap, configMaps, gate, map, ofKind, startOne } from '../../fixtures/controllers.ts';
 import { isEngaged } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { turns, until } from '../../fixtures/until.ts';
@@ -74,7 +74,7 @@ describe('a controller of the hub', () => {
     const { hub, cluster, publish, spoke, run } = await startOne(t);
     hub.add(map('total'));
     const other = await spoke();
-    const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's' } };
+    const service = ofKind('Service', 's');
     for (const each of [cluster, other]) each.add(service);
     publish('two', other);
     publish('dead', 'https://127.0.0.1:1');
@@ -119,21 +119,11 @@ describe('a controller of the hub', () => {
     });
     fleet.controller(options);
     await until(t, () => seen.length === 3 && isEngaged(fleet, 'one'));
-    hub.add({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: {
-        name: 's',
-        ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x', controller: true }],
-      },
-    });
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x', controller: true };
+    hub.add(ofKind('Secret', 's', { ownerReferences: [owner] }));
     await until(t, () => seen.length === 4);
     assert.equal(seen.at(-1), 'owner');
-    const service = (name: string) => ({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 's', labels: { for: name } },
-    });
+    const service = (name: string) => ofKind('Service', 's', { labels: { for: name } });
     hub.add(service('mapped'));
     await until(t, () => seen.length === 5);
     assert.equal(seen.at(-1), 'mapped');

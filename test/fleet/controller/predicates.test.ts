@@ -8,7 +8,7 @@ import {
   labelsChanged,
   type ObjectMeta,
 } from '../../../src/fleet/index.ts';
-import { startOne } from '../../fixtures/controllers.ts';
+import { ofKind, startOne } from '../../fixtures/controllers.ts';
 import { until } from '../../fixtures/until.ts';
 
 const object = (metadata: Partial<ObjectMeta> & Record<string, unknown>): KubernetesObject => ({
@@ -80,16 +80,9 @@ describe('a controller with `when`', () => {
 
   test('asks it of owned and watched objects as well, before `map`', async (t) => {
     const owner = (name: string) => ({ apiVersion: 'v1', kind: 'Pod', name, uid: 'x', controller: true });
-    const secret = (name: string, metadata: object = {}) => ({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name, ownerReferences: [owner(`owner-of-${name}`)], ...metadata },
-    });
-    const service = (name: string, metadata: object = {}) => ({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name, ...metadata },
-    });
+    const secret = (name: string, metadata: object = {}) =>
+      ofKind('Secret', name, { ownerReferences: [owner(`owner-of-${name}`)], ...metadata });
+    const service = (name: string, metadata: object = {}) => ofKind('Service', name, metadata);
     const map = ({ metadata: { name } }: KubernetesObject) => [{ name: `mapped-${name}`, namespace: 'default' }];
     const { cluster, seen } = await start(t, {
       for: pods,

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isPage, refuse } from '../../fixtures/config-map-server.ts';
-import type { ConfigMap } from '../../fixtures/controllers.ts';
+import { type ConfigMap, ofKind } from '../../fixtures/controllers.ts';
 import { startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
 
 const map = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: 'default' }, data });
 const names = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => metadata.name).sort();
 /** An object as a server sends it. */
-const sent = (name: string, version: number, data: Record<string, string> = {}) => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: String(version) },
-  data,
-});
+const sent = (name: string, version: number, data: Record<string, string> = {}) => {
+  const metadata = { namespace: 'default', uid: `uid-${name}`, resourceVersion: String(version) };
+  return { ...ofKind('ConfigMap', name, metadata), data };
+};
 const listOf = (version: number, items: readonly object[], more: object = {}) =>
   JSON.stringify({ metadata: { resourceVersion: String(version), ...more }, items });
 
