@@ -31,13 +31,8 @@ describe('cluster', () => {
   });
 
   test('treats null and empty text as absent', () => {
-    const { cluster } = resolveCluster({
-      server,
-      'tls-server-name': '',
-      'proxy-url': null,
-      'insecure-skip-tls-verify': null,
-      extensions: null,
-    });
+    const nulls = { 'proxy-url': null, 'insecure-skip-tls-verify': null, extensions: null };
+    const { cluster } = resolveCluster({ server, 'tls-server-name': '', ...nulls });
     assert.deepEqual(cluster, { server, insecureSkipTlsVerify: false, disableCompression: false });
   });
 
@@ -132,14 +127,12 @@ describe('TLS', () => {
     assert.equal(cluster.certificateAuthorityData, caData);
   });
 
+  const hello = '-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----';
   for (const [what, data] of [
     ['is not base64', '!!!'],
     ['is unpadded base64', 'YWJjZA'],
     ['is not PEM', Buffer.from('hello').toString('base64')],
-    [
-      'is PEM of something that is no certificate',
-      Buffer.from('-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----').toString('base64'),
-    ],
+    ['is PEM of something that is no certificate', Buffer.from(hello).toString('base64')],
   ] as const) {
     test(`a CA that ${what} is an error`, () => {
       refused({ server, 'certificate-authority-data': data }, 'CA_INVALID', '.certificate-authority-data');
@@ -148,15 +141,8 @@ describe('TLS', () => {
 });
 
 describe('proxy-url', () => {
-  for (const bad of [
-    'ftp://p',
-    'socks4://p',
-    'p:8080',
-    'http://',
-    'http://user@p',
-    'http://u:hunter2@p',
-    'http://a b',
-  ]) {
+  const other = ['ftp://p', 'socks4://p', 'p:8080', 'http://'];
+  for (const bad of [...other, 'http://user@p', 'http://u:hunter2@p', 'http://a b']) {
     test(`${bad} is refused`, () => {
       const error = refused({ server, 'proxy-url': bad }, 'PROXY_INVALID', '.proxy-url');
       assert.ok(!error.message.includes('hunter2'));

@@ -32,12 +32,8 @@ describe('the exec extension', () => {
   test('is listed in ignored when the plugin is given no cluster information', () => {
     const { ignored, exec } = resolveCluster(withExtension(execExtension, { a: 1 }));
     assert.deepEqual(exec.config, { a: 1 });
-    assert.deepEqual(ignored, [
-      {
-        path: 'status.accessProviders[0].cluster.extensions[0].extension',
-        reason: 'provideClusterInfo of provider google is false',
-      },
-    ]);
+    const path = 'status.accessProviders[0].cluster.extensions[0].extension';
+    assert.deepEqual(ignored, [{ path, reason: 'provideClusterInfo of provider google is false' }]);
   });
 
   test('cannot hold an integer that has already lost digits, and the error gives its path', () => {
@@ -61,10 +57,7 @@ describe('the exec extension', () => {
 
 describe('extensions', () => {
   test('of one name twice are an error', () => {
-    const extensions = [
-      { name: execExtension, extension: 1 },
-      { name: execExtension, extension: 2 },
-    ];
+    const extensions = [1, 2].map((extension) => ({ name: execExtension, extension }));
     refused({ server, extensions }, 'EXTENSION_INVALID', '.extensions[1].name');
   });
 

@@ -37,9 +37,8 @@ describe('which provider serves a profile', () => {
   });
 
   test('without a match is an error that names the profile, what it offers and what is configured', () => {
-    const error = refusal(() =>
-      resolve(profileOf({ accessProviders: [entry('kubelogin'), entry('spire')] }), providers),
-    );
+    const unknown = profileOf({ accessProviders: [entry('kubelogin'), entry('spire')] });
+    const error = refusal(() => resolve(unknown, providers));
     assert.equal(error.code, 'NO_MATCHING_PROVIDER');
     assert.match(error.message, /offers kubelogin, spire \(configured: aws, google\)/);
     assert.match(refusal(() => resolve(profileOf({}), [])).message, /offers nothing \(configured: none\)/);
@@ -108,10 +107,7 @@ describe('resolve, whatever it is given', () => {
   test('throws nothing but our errors, changes no input, and gives the same output for the same input', () => {
     fc.assert(
       fc.property(profile, providers, (given, settings) => {
-        const configured = configureProviders([
-          provider({ ...settings, name: 'google' }, exec),
-          provider({ ...settings, name: 'aws' }, exec),
-        ]);
+        const configured = configureProviders(['google', 'aws'].map((name) => provider({ ...settings, name }, exec)));
         const before = JSON.stringify([given, configured]);
         const outcomes = [1, 2].map(() => {
           try {
@@ -130,9 +126,8 @@ describe('resolve, whatever it is given', () => {
   });
 
   test('lets nothing of one profile reach the next', () => {
-    const configured = configureProviders([
-      provider({ profileSourcedCLIArgsPolicy: 'Append', profileSourcedEnvVarsPolicy: 'Replace' }, exec),
-    ]);
+    const policies = { profileSourcedCLIArgsPolicy: 'Append', profileSourcedEnvVarsPolicy: 'Replace' } as const;
+    const configured = configureProviders([provider(policies, exec)]);
     const extensions = [
       { name: argsExtension, extension: ['-leak'] },
       { name: envsExtension, extension: { A: 'leak', LEAK: 'leak' } },

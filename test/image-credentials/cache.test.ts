@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { anyIo, respond, startImageProviders } from '../fixtures/image-plugins.ts';
+import { anyIo, respond, startImageProvider } from '../fixtures/image-plugins.ts';
 
 describe('the cache (F)', () => {
   for (const [cacheKeyType, expected] of [
@@ -9,7 +9,7 @@ describe('the cache (F)', () => {
     ['Global', 1],
   ] as const) {
     test(`F.49, F.50: an answer for ${cacheKeyType} serves as far as that goes`, async (t) => {
-      const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo, { cacheKeyType }) }]);
+      const { providers, runs } = await startImageProvider(t, { code: respond(anyIo, { cacheKeyType }) });
       for (const image of ['gcr.io/a', 'gcr.io/b', 'gcr.io/a:2', 'quay.io/a', 'quay.io/a'])
         await providers.getCredentials(image);
       assert.equal(await runs('p'), expected);
@@ -22,7 +22,7 @@ describe('the cache (F)', () => {
     ['Global', 1],
   ] as const) {
     test(`F.50: what was answered for a registry, good for ${cacheKeyType}, is${runs === 1 ? '' : ' not'} good for its images`, async (t) => {
-      const started = await startImageProviders(t, [{ name: 'p', code: respond(anyIo, { cacheKeyType }) }]);
+      const started = await startImageProvider(t, { code: respond(anyIo, { cacheKeyType }) });
       for (let round = 0; round < 2; round++) {
         await started.providers.getRegistryCredentials('gcr.io');
         await started.providers.getCredentials('gcr.io/a');
@@ -39,8 +39,8 @@ describe('the cache (F)', () => {
     ['F.52: and zero there is none', undefined, '0s', 3],
   ] as const) {
     test(item, async (t) => {
-      const plugin = { name: 'p', code: respond(anyIo, { cacheDuration }), config: { defaultCacheDuration } };
-      const { users, runs } = await startImageProviders(t, [plugin]);
+      const plugin = { code: respond(anyIo, { cacheDuration }), config: { defaultCacheDuration } };
+      const { users, runs } = await startImageProvider(t, plugin);
       for (let i = 0; i < 3; i++) assert.deepEqual(await users('gcr.io/a'), ['p u']);
       assert.equal(await runs('p'), expected);
     });
@@ -48,9 +48,7 @@ describe('the cache (F)', () => {
 
   test('F.53: expires strictly after its time, a hit does not extend it', async (t) => {
     const clock = { now: 0 };
-    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo) }], {
-      clock: () => clock.now,
-    });
+    const { providers, runs } = await startImageProvider(t, {}, { clock: () => clock.now });
     for (const now of [0, 300_000, 600_000]) {
       clock.now = now;
       await providers.getCredentials('gcr.io/a');
@@ -67,11 +65,8 @@ describe('the cache (F)', () => {
   ] as const) {
     test(`F.53: a clock that was set back, ${how}, does not keep an answer any longer`, async (t) => {
       const clock = { now: 0 };
-      const { users, runs } = await startImageProviders(
-        t,
-        [{ name: 'p', code: respond(anyIo, { cacheDuration: '1m' }) }],
-        { clock: () => clock.now + 10_000_000 },
-      );
+      const code = respond(anyIo, { cacheDuration: '1m' });
+      const { users, runs } = await startImageProvider(t, { code }, { clock: () => clock.now + 10_000_000 });
       for (const now of looks) {
         clock.now = now;
         assert.deepEqual(await users('gcr.io/a'), ['p u']);
@@ -84,24 +79,21 @@ describe('the cache (F)', () => {
   }
 
   test('F.54: an empty answer is kept too', async (t) => {
-    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond({}) }]);
+    const { providers, runs } = await startImageProvider(t, { code: respond({}) });
     for (let i = 0; i < 3; i++) await providers.getCredentials('gcr.io/a');
     assert.equal(await runs('p'), 1);
   });
 
   test('F.57: concurrent pulls of an image share one run, those of two images do not', async (t) => {
-    const { providers, runs } = await startImageProviders(t, [
-      { name: 'p', code: `sleep 0.2\n${respond(anyIo, { cacheKeyType: 'Registry' })}` },
-    ]);
+    const code = `sleep 0.2\n${respond(anyIo, { cacheKeyType: 'Registry' })}`;
+    const { providers, runs } = await startImageProvider(t, { code });
     const images = Array.from({ length: 50 }, (_, index) => `gcr.io/${index % 2 === 0 ? 'a' : 'b'}`);
     await Promise.all(images.map((image) => providers.getCredentials(image)));
     assert.equal(await runs('p'), 2);
   });
 
   test('a caller who gives up leaves the run to those who ask next', async (t) => {
-    const { providers, users, runs } = await startImageProviders(t, [
-      { name: 'p', code: `sleep 0.2\n${respond(anyIo)}` },
-    ]);
+    const { providers, users, runs } = await startImageProvider(t, { code: `sleep 0.2\n${respond(anyIo)}` });
     const controller = new AbortController();
     const asked = providers.getCredentials('gcr.io/a', { signal: controller.signal });
     controller.abort(new Error('enough'));
@@ -111,7 +103,7 @@ describe('the cache (F)', () => {
   });
 
   test('a caller who has given up already runs nothing', async (t) => {
-    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo) }]);
+    const { providers, runs } = await startImageProvider(t);
     const signal = AbortSignal.abort(new Error('enough'));
     await assert.rejects(providers.getCredentials('gcr.io/a', { signal }), /enough/);
     await assert.rejects(providers.getRegistryCredentials('gcr.io', { signal }), /enough/);
@@ -120,9 +112,7 @@ describe('the cache (F)', () => {
   });
 
   test('after close() nothing that was kept is served, to those who wait neither', async (t) => {
-    const { providers, runs } = await startImageProviders(t, [
-      { name: 'p', code: respond(anyIo, { cacheKeyType: 'Global' }) },
-    ]);
+    const { providers, runs } = await startImageProvider(t, { code: respond(anyIo, { cacheKeyType: 'Global' }) });
     await providers.getCredentials('gcr.io/a');
     const running = providers.getCredentials('gcr.io/b');
     await providers.close();

@@ -8,7 +8,7 @@ import { Registry } from 'prom-client';
 import { ImageError, PluginError } from '../../src/errors/index.ts';
 import { ImageCredentialMetrics, ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import { repositoryOf } from '../../src/image-credentials/keyring.ts';
-import { anyIo, respond, startImageProviders, user, v1 } from '../fixtures/image-plugins.ts';
+import { anyIo, respond, startImageProvider, startImageProviders, user, v1 } from '../fixtures/image-plugins.ts';
 import { scraped } from '../fixtures/measured.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -74,8 +74,8 @@ describe('a run (E)', () => {
   for (const version of ['v1beta1', 'v1alpha1']) {
     test(`E.39, E.44: speaks ${version}`, async (t) => {
       const apiVersion = `credentialprovider.kubelet.k8s.io/${version}`;
-      const plugin = { name: 'p', code: respond(anyIo, { apiVersion }), config: { apiVersion } };
-      const { users, input } = await startImageProviders(t, [plugin]);
+      const plugin = { code: respond(anyIo, { apiVersion }), config: { apiVersion } };
+      const { users, input } = await startImageProvider(t, plugin);
       assert.deepEqual(await users('gcr.io/a'), ['p u']);
       assert.deepEqual(await input('p'), { kind: 'CredentialProviderRequest', apiVersion, image: 'gcr.io/a' });
     });
@@ -141,8 +141,7 @@ describe('a run (E)', () => {
 
   test('E.42 (differs): a plugin that fails is held back, for that image', async (t) => {
     const clock = { now: 1_000_000 };
-    const options = { clock: () => clock.now };
-    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: 'exit 1' }], options);
+    const { providers, runs } = await startImageProvider(t, { code: 'exit 1' }, { clock: () => clock.now });
     for (let i = 0; i < 10; i++) await providers.getCredentials('gcr.io/a');
     assert.equal(await runs('p'), 1);
     await providers.getCredentials('gcr.io/b');
@@ -166,8 +165,7 @@ describe('a plugin', () => {
 
   test('that cannot be started at all is a failure of its own provider, and quotes no arguments', async (t) => {
     const secret = 'SECRET-argument';
-    const plugin = { name: 'p', code: respond(anyIo), config: { args: [secret] } };
-    const { providers, folder } = await startImageProviders(t, [plugin]);
+    const { providers, folder } = await startImageProvider(t, { config: { args: [secret] } });
     const before = process.cwd();
     t.after(() => process.chdir(before));
     const gone = join(folder, 'gone');

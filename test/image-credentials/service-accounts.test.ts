@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import type { ServiceAccount, TokenRequest } from '../../src/image-credentials/index.ts';
-import { anyIo, respond, startImageProviders, tokenAttributes, user, v1 } from '../fixtures/image-plugins.ts';
+import { anyIo, respond, startImageProvider, tokenAttributes, user, v1 } from '../fixtures/image-plugins.ts';
 
 describe('service accounts (G)', () => {
   const annotations = { role: 'r', team: '', other: 'x' };
@@ -32,11 +32,7 @@ describe('service accounts (G)', () => {
 
   test('G.59, G.60: the plugin gets a token for the audience, and the annotations that are asked for, sorted', async (t) => {
     const { asked, mintToken } = minting();
-    const { providers, input } = await startImageProviders(
-      t,
-      [{ name: 'p', code: respond(anyIo), config: attributes() }],
-      { mintToken },
-    );
+    const { providers, input } = await startImageProvider(t, { config: attributes() }, { mintToken });
     await providers.getCredentials('gcr.io/a', { serviceAccount: account });
     assert.deepEqual(asked, [{ serviceAccount: account, audience: 'registry' }]);
     assert.deepEqual(await input('p'), {
@@ -50,11 +46,7 @@ describe('service accounts (G)', () => {
 
   test('G.59: without an account, or without a required annotation, nothing is run and nothing fails, and the result says so', async (t) => {
     const { asked, mintToken } = minting();
-    const { providers, runs } = await startImageProviders(
-      t,
-      [{ name: 'p', code: respond(anyIo), config: attributes() }],
-      { mintToken },
-    );
+    const { providers, runs } = await startImageProvider(t, { config: attributes() }, { mintToken });
     for (const [serviceAccount, reason] of [
       [undefined, 'it has requireServiceAccount: true, and no serviceAccount was given'],
       [{ ...account, annotations: { team: 'x' } }, 'service account ns/sa has no annotation role, which it requires'],
@@ -69,9 +61,8 @@ describe('service accounts (G)', () => {
 
   test('G.59: with requireServiceAccount false and no account the plugin is run without a token', async (t) => {
     const config = attributes({ requireServiceAccount: false, requiredServiceAccountAnnotationKeys: [] });
-    const { users, input } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo), config }], {
-      mintToken: minting().mintToken,
-    });
+    const { mintToken } = minting();
+    const { users, input } = await startImageProvider(t, { config }, { mintToken });
     assert.deepEqual(await users('gcr.io/a'), ['p u']);
     assert.deepEqual(await input('p'), { kind: 'CredentialProviderRequest', apiVersion: v1, image: 'gcr.io/a' });
   });
@@ -82,9 +73,8 @@ describe('service accounts (G)', () => {
   ] as const) {
     test(`G.62: what is cached with ${cacheType} is kept for the account, its annotations${cacheType === 'Token' ? ' and the token' : ''}`, async (t) => {
       const mint = minting();
-      const config = attributes({ cacheType });
-      const plugin = { name: 'p', code: respond(anyIo, { cacheKeyType: 'Global' }), config };
-      const { providers, runs } = await startImageProviders(t, [plugin], { mintToken: mint.mintToken });
+      const plugin = { code: respond(anyIo, { cacheKeyType: 'Global' }), config: attributes({ cacheType }) };
+      const { providers, runs } = await startImageProvider(t, plugin, { mintToken: mint.mintToken });
       const counts: number[] = [];
       const pull = async (serviceAccount: ServiceAccount) => {
         await providers.getCredentials('gcr.io/a', { serviceAccount });
@@ -105,9 +95,7 @@ describe('service accounts (G)', () => {
       if (fail) throw new Error('SECRET');
       return 'token-1';
     };
-    const { providers } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo), config: attributes() }], {
-      mintToken,
-    });
+    const { providers } = await startImageProvider(t, { config: attributes() }, { mintToken });
     assert.equal((await providers.getCredentials('gcr.io/a', { serviceAccount: account })).credentials.length, 1);
     fail = true;
     const { credentials, failures } = await providers.getCredentials('gcr.io/a', { serviceAccount: account });
@@ -117,7 +105,7 @@ describe('service accounts (G)', () => {
   });
 
   test('G.59: without the option mintToken that is what the error says', async (t) => {
-    const { providers } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo), config: attributes() }]);
+    const { providers } = await startImageProvider(t, { config: attributes() });
     const { failures } = await providers.getCredentials('gcr.io/a', { serviceAccount: account });
     assert.match(failures[0]?.error.message ?? '', /tokenAttributes need the option mintToken/);
   });
@@ -127,8 +115,8 @@ describe('service accounts (G)', () => {
     ['Token', undefined],
   ] as const) {
     test(`G.61: the token as a password is ${expected ? 'refused' : 'taken'} with ${cacheType}`, async (t) => {
-      const plugin = { name: 'p', code: respond({ '*.io': user('u', 'token-1') }), config: attributes({ cacheType }) };
-      const { providers } = await startImageProviders(t, [plugin], { mintToken: minting().mintToken });
+      const plugin = { code: respond({ '*.io': user('u', 'token-1') }), config: attributes({ cacheType }) };
+      const { providers } = await startImageProvider(t, plugin, { mintToken: minting().mintToken });
       const { failures } = await providers.getCredentials('gcr.io/a', { serviceAccount: account });
       assert.equal(failures[0]?.error.code, expected);
     });

@@ -137,19 +137,14 @@ describe('a logger', () => {
       }
     }
     const logger: Counting & Logger = new Counting();
-    const { config } = await startFleet(t, {
-      answer: { token: 't', expirationTimestamp: '2001-01-01T00:00:00Z' },
-      options: { logger },
-    });
+    const answer = { token: 't', expirationTimestamp: '2001-01-01T00:00:00Z' };
+    const { config } = await startFleet(t, { answer, options: { logger } });
     await config.ready();
     assert.equal(logger.warnings, 1);
     logger.warn = () => {
       logger.warnings += 10;
     };
-    const { config: other } = await startFleet(t, {
-      answer: { token: 't', expirationTimestamp: '2001-01-01T00:00:00Z' },
-      options: { logger },
-    });
+    const { config: other } = await startFleet(t, { answer, options: { logger } });
     await other.ready();
     assert.equal(logger.warnings, 11);
   });

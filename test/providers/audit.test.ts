@@ -78,18 +78,11 @@ test('a profile that breaks a rule or a limit is counted at each getConfig and r
     'google PROFILE_NOT_ALLOWED': 2,
   });
   assert.equal(events.length, attacks.length + 2);
-  assert.deepEqual(events.at(0), {
-    provider: 'google',
-    profile: 'fleet/spoke',
-    code: 'SERVER_NOT_ALLOWED',
-    path: 'status.accessProviders[0].cluster.server',
-  });
-  assert.deepEqual(events.at(-1), {
-    provider: 'google',
-    profile: 'tenant-7/spoke\\u001b[2J',
-    code: 'PROFILE_NOT_ALLOWED',
-    path: 'metadata.namespace',
-  });
+  const path = 'status.accessProviders[0].cluster.server';
+  const ofServer = { profile: 'fleet/spoke', code: 'SERVER_NOT_ALLOWED', path };
+  assert.deepEqual(events.at(0), { provider: 'google', ...ofServer });
+  const ofProfile = { profile: 'tenant-7/spoke\\u001b[2J', code: 'PROFILE_NOT_ALLOWED', path: 'metadata.namespace' };
+  assert.deepEqual(events.at(-1), { provider: 'google', ...ofProfile });
 });
 
 test('a request that is refused is counted and reported each time, and each target is warned about once: redirects and WebSockets too', async (t) => {
