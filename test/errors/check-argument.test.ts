@@ -59,6 +59,7 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
   const election = new LeaderElection(lease);
   const run = untyped(election, 'run');
   const sharding = { namespace: 'x', name: 'x' };
+  const makeSharded = (value: unknown) => make(Fleet, { hub, providers, sharding: value });
   const option = (name: string) => new RegExp(`options: (?:\\d problems:\\s+)?${name}: must be `);
   const electionOptions: Readonly<Record<keyof LeaderElectionOptions, readonly Kind[]>> = {
     hub: [],
@@ -140,19 +141,11 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
     'fleet.onEngage(value)': [untyped(fleet, 'onEngage'), /fleet.onEngage: handler/, ['function']],
     'fleet.get(value)': [untyped(fleet, 'get'), /fleet.get: name: must be the name|hunter2 is/],
     'fleet.controller(value)': [untyped(fleet, 'controller'), /options/],
-    'new Fleet({ sharding: value })': [
-      (value) => make(Fleet, { hub, providers, sharding: value }),
-      /options: (?:\d problems:\s+)?sharding[.:]/,
-      ['undefined'],
-    ],
+    'new Fleet({ sharding: value })': [makeSharded, /options: (?:\d problems:\s+)?sharding[.:]/, ['undefined']],
     ...Object.fromEntries(
       Object.entries(shardingOptions).map(([name, right]): [string, Row] => [
         `new Fleet({ sharding: { ${name}: value } })`,
-        [
-          (value) => make(Fleet, { hub, providers, sharding: { ...sharding, [name]: value } }),
-          option(`sharding\\.${name}`),
-          right,
-        ],
+        [(value) => makeSharded({ ...sharding, [name]: value }), option(`sharding\\.${name}`), right],
       ]),
     ),
     'new LeaderElection(value)': [making(LeaderElection), /options/],

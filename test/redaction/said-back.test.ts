@@ -105,6 +105,10 @@ const toAnotherPath: Answer = (echo) => moved(`/other/${echo.replaceAll(' ', '/'
 const upgraded: Answer = (echo) =>
   `HTTP/1.1 101 ${echo}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${echo}\r\n` +
   `sec-websocket-protocol: ${echo}\r\nsec-websocket-extensions: ${echo}\r\n\r\n`;
+const packed: Answer = (echo) => answer('200 OK', '{}', `content-encoding: ${echo}\r\n`);
+const nowhere: Answer = () => answer('404 Nowhere');
+const unauthorized: Answer = () => answer('401 Unauthorized');
+const fetchBound: Use = ({ boundConfig }) => boundConfig.fetch('/version');
 const fetchHeard: Use = async ({ config, heard }) => {
   await config.fetch('/version');
   throw new Error('heard', { cause: heard });
@@ -125,20 +129,11 @@ const table: Readonly<Record<string, readonly [Use, Answer]>> = {
   'fetch: no JSON': [fetched, (echo) => answer(`200 ${echo}`, echo)],
   'fetch: a redirect to another host': [fetched, toAnotherHost],
   'fetch: a redirect to no URL': [fetched, (echo) => moved(`https://[${echo}/`)],
-  'fetch: a redirect to a path that is not allowed': [
-    ({ boundConfig }) => boundConfig.fetch('/version'),
-    toAnotherPath,
-  ],
-  'fetch: a redirect to a path where it is refused': [
-    fetchHeard,
-    inTurn(toAnotherPath, () => answer('401 Unauthorized')),
-  ],
+  'fetch: a redirect to a path that is not allowed': [fetchBound, toAnotherPath],
+  'fetch: a redirect to a path where it is refused': [fetchHeard, inTurn(toAnotherPath, unauthorized)],
   'a Watch: a redirect to a path that is not there': [
     watch,
-    inTurn(
-      (echo) => moved(`/other/${echo.replaceAll(' ', '/')}?watch=1`),
-      () => answer('404 Nowhere'),
-    ),
+    inTurn((echo) => moved(`/other/${echo.replaceAll(' ', '/')}?watch=1`), nowhere),
   ],
   'a Watch: a redirect to another host': [watch, toAnotherHost],
   'the dispatcher: no HTTP': [
@@ -153,10 +148,7 @@ const table: Readonly<Record<string, readonly [Use, Answer]>> = {
   'a Lease: a page of nothing else, packed': [lease, (echo) => page('502 Bad', ` ${echo}`.repeat(380))],
   'discovery: a Status': [reflected, (echo) => answer('500 Oops', status(echo))],
   'a watch: a Status': [reflected, afterDiscovery((echo) => answer('500 Oops', status(echo)))],
-  'a watch: its packing': [
-    reflected,
-    afterDiscovery((echo) => answer('200 OK', '{}', `content-encoding: ${echo}\r\n`)),
-  ],
+  'a watch: its packing': [reflected, afterDiscovery(packed)],
   'a watch: an ERROR event': [reflected, afterDiscovery((echo) => answer('200 OK', error(echo)))],
 };
 

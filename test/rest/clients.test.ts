@@ -75,10 +75,8 @@ describe('every kind of client', () => {
     const seen: unknown[] = [];
     cluster.onRequest = ({ method, url, headers }) => seen.push([method, url, headers['content-type']]);
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'applied', labels: { team: 'x' } } };
-    const applied = await core.patchNamespace(
-      { name: 'applied', body, fieldManager: 'me', force: true },
-      setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply),
-    );
+    const asApply = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
+    const applied = await core.patchNamespace({ name: 'applied', body, fieldManager: 'me', force: true }, asApply);
     assert.equal(applied.metadata?.labels?.team, 'x');
     const request = ['PATCH', '/api/v1/namespaces/applied?fieldManager=me&force=true', 'application/apply-patch+yaml'];
     assert.deepEqual(seen, [request, request]);

@@ -21,10 +21,8 @@ async function startMachine(t: TestContext) {
     return join(home, name);
   };
   const load = (env: NodeJS.ProcessEnv, options: KubeconfigOptions = {}) => {
-    const config = RestConfig.fromDefault(
-      { logger, ...options },
-      { env, kubeconfig: () => join(home, '.kube', 'config'), serviceAccount },
-    );
+    const machine = { env, kubeconfig: () => join(home, '.kube', 'config'), serviceAccount };
+    const config = RestConfig.fromDefault({ logger, ...options }, machine);
     t.after(() => config.close());
     return config;
   };

@@ -25,10 +25,8 @@ describe('a kubeconfig with user.exec', () => {
 
   test('hands the plugin what client-go hands it: cluster, extension, arguments, variables', async (t) => {
     const cluster = await startCluster(t);
-    const plugin = await shellPlugin(
-      t,
-      `printf '%s' "$KUBERNETES_EXEC_INFO" > "$DIR/info"; printf '%s' "$1,$A$EMPTY" > "$DIR/words"\n${print({ token: 'token-1' })}`,
-    );
+    const code = `printf '%s' "$KUBERNETES_EXEC_INFO" > "$DIR/info"; printf '%s' "$1,$A$EMPTY" > "$DIR/words"`;
+    const plugin = await shellPlugin(t, `${code}\n${print({ token: 'token-1' })}`);
     const extensions = [
       { name: 'other', extension: 1 },
       { name: 'client.authentication.k8s.io/exec', extension: { audience: 'x', deep: [1, null, { a: true }] } },

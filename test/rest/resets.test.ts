@@ -183,10 +183,8 @@ describe('a GOAWAY that arrives between the sending of requests and their writin
 });
 
 test('requests with long bodies that are given up end, and their process goes on', async (t) => {
-  const { dispatcher, providers, url } = await startConfigAt(
-    t,
-    createH2Server((stream) => stream.resume()),
-  );
+  const server = createH2Server((stream) => stream.resume());
+  const { dispatcher, providers, url } = await startConfigAt(t, server);
   const body = 'x'.repeat(600_000);
   for (let round = 0; round < 30; round++) {
     const signal = AbortSignal.timeout(5 + (round % 7));

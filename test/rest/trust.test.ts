@@ -137,32 +137,21 @@ describe("a plugin's certificate", () => {
   const { certificate, key } = authority.issue({ commonName: 'me', client: true });
   const weak = authority.issue({ commonName: 'me', client: true, rsaBits: 1024 });
   const broken = certificate.replace(/\n.{64}\n/, `\n${'A'.repeat(64)}\n`);
+  const pair = (clientCertificateData: string, clientKeyData = key) => ({ clientCertificateData, clientKeyData });
   const answers: Readonly<Record<string, readonly [PluginAnswer, PluginError['code'], RegExp]>> = {
     'that is too weak': [
-      { clientCertificateData: weak.certificate, clientKeyData: weak.key },
+      pair(weak.certificate, weak.key),
       'ANSWER_CERTIFICATE_REFUSED',
       /certificate that OpenSSL refuses \(ee key too small\): issue one .*RSA of 2048 bits or more/,
     ],
-    'whose chain is broken': [
-      { clientCertificateData: certificate + broken, clientKeyData: key },
-      'ANSWER_CERTIFICATE_REFUSED',
-      /certificate that OpenSSL refuses/,
-    ],
+    'whose chain is broken': [pair(certificate + broken), 'ANSWER_CERTIFICATE_REFUSED', /that OpenSSL refuses/],
     'whose chain is cut off': [
-      { clientCertificateData: certificate + certificate.slice(0, 60), clientKeyData: key },
+      pair(certificate + certificate.slice(0, 60)),
       'ANSWER_CERTIFICATE_REFUSED',
       /certificate that OpenSSL refuses \(bad end line\).* and a whole chain/,
     ],
-    'that is garbage': [
-      { clientCertificateData: broken, clientKeyData: key },
-      'ANSWER_FIELD_INVALID',
-      /certificate that is not PEM/,
-    ],
-    'that does not fit its key': [
-      { clientCertificateData: certificate, clientKeyData: weak.key },
-      'ANSWER_KEY_MISMATCH',
-      /key that does not fit/,
-    ],
+    'that is garbage': [pair(broken), 'ANSWER_FIELD_INVALID', /certificate that is not PEM/],
+    'that does not fit its key': [pair(certificate, weak.key), 'ANSWER_KEY_MISMATCH', /key that does not fit/],
   };
   for (const [what, [answer, code, message]] of Object.entries(answers)) {
     test(`${what} is an error of the plugin's for whoever asks`, async (t) => {
