@@ -33,12 +33,6 @@ export const producerPrograms: readonly Program[] = [
     source: 'k8s.io/cloud-provider-aws/cmd/ecr-credential-provider',
     version: 'v1.36.0',
   },
-  {
-    name: 'kubeconfig-secretreader',
-    source: 'sigs.k8s.io/cluster-inventory-api/plugins/kubeconfig-secretreader/cmd/plugin',
-    version: 'v0.1.3',
-    pinnedIn: '../access/',
-  },
   { name: 'crane', source: 'github.com/google/go-containerregistry/cmd/crane', version: 'v0.20.6' },
   { name: 'registry', source: 'github.com/distribution/distribution/v3/cmd/registry', version: 'v3.0.0' },
 ];
