@@ -8,7 +8,7 @@ import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { Fleet } from '../../src/fleet/index.ts';
 import { CredentialProviders, RestConfig } from '../../src/index.ts';
-import { programEnvironment, programFile, runProgram, startProgram } from '../fixtures/program.ts';
+import { programEnvironment, programFile, runProgram } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { profiles, registerCrd } from './crd.ts';
@@ -159,42 +159,6 @@ describe('clusterprofile publish on real API servers', () => {
     for (const place of [output, text, JSON.stringify(await list())]) {
       for (const secret of secrets) assert.ok(!place.includes(secret));
     }
-  });
-
-  test('--watch publishes what comes, changes and goes, and a rotated token, without a restart', async (t) => {
-    const { life, hub, path, env, list, publishing, core } = await startHub(t);
-    const account = await serviceAccount(hub, 'controller');
-    await writeFile(path('token'), await account.mint());
-    const users = [{ name: 'u', user: { tokenFile: path('token') } }];
-    const clusters = [{ name: 'c', cluster: clusterOf(hub) }];
-    const write = (contexts: readonly string[]) =>
-      writeFile(
-        path('kubeconfig'),
-        JSON.stringify({
-          clusters,
-          users,
-          contexts: contexts.map((name) => ({ name, context: { cluster: 'c', user: 'u' } })),
-        }),
-      );
-    await write(['one']);
-    const flags = ['--from-kubeconfig', path('kubeconfig'), '-n', 'fleet', '--write-secrets', 'credentials'];
-    const program = await startProgram(t, publishing(...flags, '--watch', '--prune', '--interval', '200ms'), { env });
-    await program.shows(/fleet\/one +created .* healthy/);
-    const secretOf = async () =>
-      (await core.readNamespacedSecret({ namespace: 'credentials', name: 'one' })).data?.kubeconfig;
-    const before = await secretOf();
-    await writeFile(path('token'), await account.mint());
-    await until(t, async () => (await secretOf()) !== before);
-    await write(['two']);
-    await program.shows(/fleet\/two +created .* healthy/);
-    await program.shows(/fleet\/one +deleted/);
-    assert.deepEqual(
-      (await list()).items.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
-      ['two'],
-    );
-    program.kill('SIGTERM');
-    assert.equal(await program.ended, 143);
-    void life;
   });
 
   test('publishes a thousand contexts, and a second run changes none at the order of what kubectl get costs', async (t) => {

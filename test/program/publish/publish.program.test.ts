@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import { FakeCluster } from '../../../src/testing/index.ts';
 import { profileOf } from '../../fixtures/operated-fleet.ts';
 import { runProgram, writeKubeconfig } from '../../fixtures/program.ts';
 import { startPublished } from '../../fixtures/published.ts';
+import { until } from '../../fixtures/until.ts';
 
 const condition = (profile: object | undefined) => Object(Object(profile).status).conditions?.[0];
 
@@ -239,11 +241,17 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     assert.deepEqual(secrets('credentials'), []);
   });
 
-  test('--watch prints changes, survives a hub that refuses, counts what it does, and looks twice before it prunes', async (t) => {
-    const { start, path, kubeconfig, hub, profiles } = await startPublished(t);
-    await writeFile(path('kubeconfig'), kubeconfig({ one: ['exec-1', 1] }));
-    const program = await start('--watch', '--prune', '--interval', '20ms', '--metrics-port', '0');
+  test('--watch prints changes, follows a token that is exchanged, survives a hub that refuses, counts what it does, and looks twice before it prunes', async (t) => {
+    const { start, path, kubeconfig, hub, spokes, profiles, secrets } = await startPublished(t);
+    await writeFile(path('token'), 'token-1');
+    await writeFile(path('kubeconfig'), kubeconfig({ one: ['file', 1] }, { file: { tokenFile: path('token') } }));
+    const secretsInto = ['--write-secrets', 'credentials'];
+    const program = await start('--watch', '--prune', ...secretsInto, '--interval', '20ms', '--metrics-port', '0');
     await program.shows(/fleet\/one +created .* healthy/);
+    const before = secrets('credentials');
+    spokes[0].setTokens({ 'token-4': 'controller' });
+    await writeFile(path('token'), 'token-4');
+    await until(t, () => !isDeepStrictEqual(secrets('credentials'), before));
     hub.setTokens({});
     await program.shows(/^warning: the hub .* refuses the credential/m);
     hub.setTokens({ hub: 'operator' });
