@@ -1,29 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { Agent, request } from 'undici';
-import { type ClusterProfile, CredentialProviders } from '../../src/index.ts';
-import { FakeCluster, writePlugin } from '../../src/testing/index.ts';
+import { CredentialProviders } from '../../src/index.ts';
+import { writePlugin } from '../../src/testing/index.ts';
+import { startDead } from './fleet/dead-servers.ts';
 import { Pairs } from './pairs.ts';
+import { healthyProvider, Neighbour } from './transport/neighbour.ts';
 
-/** A server that takes connections and says nothing, and one that refuses them. */
-async function startDead() {
-  const sockets = new Set<Socket>();
-  const silent = createServer((socket) => {
-    sockets.add(socket.on('error', () => undefined).resume());
-  }).listen(0, '127.0.0.1');
-  const gone = createServer().listen(0, '127.0.0.1');
-  await Promise.all([once(silent, 'listening'), once(gone, 'listening')]);
-  const ports = [silent, gone].map((server) => (server.address() as AddressInfo).port); // they listen
-  await new Promise((resolve) => gone.close(resolve));
-  const close = () => {
-    for (const socket of sockets) socket.destroy();
-    silent.close();
-  };
-  return { servers: ports.map((port) => `https://127.0.0.1:${port}`), close };
-}
-
+const token = 'token-1';
 /** What nobody waits for who does not wait for a dead cluster: 95 of 100 requests end within so many times their peers' time. */
 const most = 3;
 
@@ -32,44 +15,24 @@ const most = 3;
  * peer, a request of undici alone to the same cluster at the same moment. Gives a line with the ratios.
  */
 export async function measureNeighbours(): Promise<string> {
-  const plugin = await writePlugin({ token: 'token-1' });
-  const clusters = await Promise.all([1, 2, 3].map(() => FakeCluster.start({ tokens: { 'token-1': 'me' } })));
+  const plugin = await writePlugin({ token });
+  const neighbours = await Promise.all([1, 2, 3].map(() => Neighbour.start(token)));
   const dead = await startDead();
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-  const providers = new CredentialProviders([{ name: 'fake', execConfig }], {
+  const providers = new CredentialProviders([{ name: healthyProvider, execConfig }], {
     connectTimeoutMs: 500,
     logger: { warn: () => undefined },
   });
-  const profile = (server: string, certificateAuthorityData?: string): ClusterProfile => ({
-    metadata: { name: new URL(server).port, namespace: 'fleet' },
-    status: {
-      accessProviders: [
-        {
-          name: 'fake',
-          cluster: {
-            server,
-            ...(certificateAuthorityData ? { 'certificate-authority-data': certificateAuthorityData } : {}),
-          },
-        },
-      ],
-    },
+  // One that refuses connections, and one that takes them and says nothing.
+  const [refusing, , silent] = dead.addresses;
+  const lost = [refusing, silent].map((address) => {
+    const cluster = { server: address?.url ?? assert.fail() };
+    const config = providers.getConfig({ status: { accessProviders: [{ name: healthyProvider, cluster }] } });
+    return config.makeApiClient(CoreV1Api);
   });
-  const bare = new Agent({ allowH2: true, connect: { rejectUnauthorized: false } });
-  const healthy = clusters.map(({ url, certificateAuthorityData }) => {
-    const core = providers.getConfig(profile(url, certificateAuthorityData)).makeApiClient(CoreV1Api);
-    const ask = { dispatcher: bare, headers: { authorization: 'Bearer token-1' } };
-    return {
-      ours: () => core.listNamespace(),
-      peer: async () => (await request(`${url}/api/v1/namespaces`, ask)).body.json(),
-    };
-  });
-  const lost = dead.servers.map((server) => providers.getConfig(profile(server)).makeApiClient(CoreV1Api));
   const round = async () => {
     const pairs = new Pairs();
-    const caller = async ({ ours, peer }: (typeof healthy)[number]) => {
-      for (let i = 0; i < 200; i++) await pairs.sample(ours, peer);
-    };
-    await Promise.all(healthy.map(caller));
+    await Promise.all(neighbours.map((neighbour) => neighbour.ask(providers, () => pairs.count >= 600, pairs)));
     return pairs;
   };
   try {
@@ -97,9 +60,7 @@ export async function measureNeighbours(): Promise<string> {
     return line;
   } finally {
     await providers.close();
-    await bare.destroy();
-    await Promise.all(clusters.map((cluster) => cluster.close()));
-    dead.close();
+    await Promise.all([...neighbours, dead].map((one) => one.close()));
     await plugin.remove();
   }
 }
