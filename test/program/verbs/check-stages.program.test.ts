@@ -110,7 +110,8 @@ describe('clusterprofile check', () => {
       kind: 'Status',
       message: 'selfsubjectreviews is forbidden: User "system:anonymous" cannot create resource',
     });
-    const { blocks, stdout, exitCode } = await check(t, {
+    const foreign = { name: 'guarded', cluster: { server: 'https://elsewhere.example' } };
+    const profiles = {
       proxied: { ...clusterOf(spoke), 'proxy-url': proxy.url },
       refused: { ...clusterOf(spoke), 'proxy-url': closed.url },
       locked: { ...clusterOf(spoke), 'proxy-url': locked.url },
@@ -128,7 +129,17 @@ describe('clusterprofile check', () => {
       old: await startOddServer(t, { version: [200, '{"gitVersion":"v1.26.0"}'] }),
       none: await startOddServer(t, { version: [200, '[]'] }),
       empty: { status: { accessProviders: null } },
-    });
+      bare: {},
+      authority: { ...clusterOf(spoke), 'certificate-authority-data': 'YQ==' },
+      clear: { server: 'http://127.0.0.1:8080' },
+      foreign: { status: { accessProviders: [foreign] } },
+      nowhere: { server: 'https://spoke.invalid' },
+    };
+    const args = [
+      '--clusterprofile-access-provider=guarded=/plugin',
+      '--clusterprofile-access-provider-option=guarded=allowedServers=[https://*.example.com]',
+    ];
+    const { blocks, stdout, exitCode } = await check(t, profiles, { args });
     const expected: Readonly<Record<string, RegExp>> = {
       proxied: /ok {4}proxy .* http:\/\/127\.0\.0\.1:\d+, by the profile/,
       refused: /FAIL {2}proxy .* PROXY_FAILED: .*403/,
@@ -148,10 +159,15 @@ describe('clusterprofile check', () => {
       old: /- {5}identity .* the cluster does not support SelfSubjectReview\n.*v1\.26\.0/,
       none: /FAIL {2}version /,
       empty: /FAIL {2}provider .* NO_MATCHING_PROVIDER/,
+      bare: /FAIL {2}profile .* SERVER_INVALID/,
+      authority: /FAIL {2}profile .* CA_INVALID/,
+      clear: /FAIL {2}provider .* SERVER_INSECURE/,
+      foreign: /FAIL {2}provider .* SERVER_NOT_ALLOWED/,
+      nowhere: /FAIL {2}connection .* HOST_NOT_FOUND/,
       unpublished: /FAIL {2}profile .* NO_MATCHING_PROVIDER: status: is missing/,
     };
     for (const [name, pattern] of Object.entries(expected)) assert.match(blocks[name] ?? '', pattern, name);
-    assert.match(stdout, /^18 clusters: 2 ok, 16 failed \(profile 2, provider 1, proxy 2,/m);
+    assert.match(stdout, /^23 clusters: 2 ok, 21 failed \(profile 4, provider 3, proxy 2, connection 1,/m);
     assert.doesNotMatch(stdout, /s3cret|bind .*anonymous/);
     assert.equal(exitCode, 10);
     assert.match(stdout, /\n {3}2 x the credential did not arrive: .* \(fleet\/anonymous, fleet\/dropped\)\n/);
