@@ -64,21 +64,6 @@ describe('a namespace', () => {
   const held = (name: string) => ({ metadata: { name, finalizers: ['example.com/x'] } });
   const release = { metadata: { finalizers: null } };
 
-  test('that is deleted takes its objects along, and ends with the last one that has a finalizer', async (t) => {
-    const { send } = await startApi(t);
-    await send('POST', namespaces, { metadata: { name: 'n' } });
-    for (const map of [{ metadata: { name: 'free' } }, held('a')])
-      await send('POST', `${namespaces}/n/configmaps`, map);
-    assert.equal((await send('DELETE', `${namespaces}/n`)).body.status.phase, 'Terminating');
-    assert.equal((await send('GET', `${namespaces}/n/configmaps/free`)).code, 404);
-    // Whatever is written to it, it is not the end.
-    await send('PATCH', `${namespaces}/n`, { metadata: { labels: { a: 'b' } } }, merge);
-    await send('PATCH', `${namespaces}/n/status`, { status: { conditions: [] } }, merge);
-    assert.equal((await send('GET', `${namespaces}/n`)).body.status.phase, 'Terminating');
-    await send('PATCH', `${namespaces}/n/configmaps/a`, release, merge);
-    assert.equal((await send('GET', `${namespaces}/n`)).code, 404);
-  });
-
   test('that has finalizers of its own stays for them once it is empty', async (t) => {
     const { send } = await startApi(t);
     await send('POST', namespaces, held('n'));

@@ -80,12 +80,4 @@ describe('a TokenRequest', () => {
     assert.equal((await send('GET', tokens)).code, 405);
     assert.equal((await send('POST', tokens, { spec: { boundObjectRef: { kind: 'Pod' } } })).code, 501);
   });
-
-  test('is for an account of its namespace', async (t) => {
-    const { cluster, send } = await startApi(t);
-    cluster.add(account);
-    const mint = async (metadata: object) => (await send('POST', tokens, { metadata, spec: {} })).code;
-    assert.equal(await mint({ name: 'bot', namespace: 'default' }), 201);
-    assert.equal(await mint({ namespace: 'other' }), 400);
-  });
 });

@@ -5,19 +5,6 @@ import { configMap, configMaps, labelled, startApi } from '../../fixtures/api.ts
 const add = 'ADDED';
 
 describe('a watch', () => {
-  test('without a version begins with what is there', async (t) => {
-    const { cluster, watch } = await startApi(t);
-    cluster.add(['b', 'a'].map((name) => configMap(name)));
-    for (const query of ['', '?resourceVersion=0']) {
-      const { names } = await watch(`${configMaps}${query}`);
-      assert.deepEqual(await names(2), [`${add} a`, `${add} b`]);
-    }
-    const { names } = await watch(configMaps);
-    cluster.set(configMap('a', { data: { x: '1' } }));
-    cluster.delete(configMap('b'));
-    assert.deepEqual(await names(4), [`${add} a`, `${add} b`, 'MODIFIED a', 'DELETED b']);
-  });
-
   test('from any version gets every change after it, in order, and nothing before it', async (t) => {
     const { cluster, send, watch } = await startApi(t);
     const versions: string[] = [];
