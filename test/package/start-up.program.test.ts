@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { startHub } from '../fixtures/hub.ts';
 import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { assertRatio, cheapestStarts } from './start-cost.ts';
 
@@ -20,28 +21,20 @@ const KUBERNETES_EXEC_INFO = JSON.stringify({
 
 describe('a start', () => {
   test('of a plugin written with the helpers, its answer counted in, takes less than 6 times the CPU of one of Node', async (t) => {
-    const folder = await temporaryFolder(t);
-    const [bare, plugin] = [join(folder, 'bare.mjs'), join(folder, 'plugin.mjs')];
-    await writeFile(bare, '');
-    await writeFile(
-      plugin,
+    const plugin = await writeInput(
+      t,
+      'plugin.mjs',
       `import { runCredentialPlugin } from '${dist('plugin/index.js')}';
        await runCredentialPlugin(() => ({ token: 't', expirationTimestamp: new Date(Date.now() + 600_000) }));`,
     );
-    const starts = await cheapestStarts(t, {
-      bare: { args: [bare] },
-      plugin: { args: [plugin], env: { KUBERNETES_EXEC_INFO } },
-    });
+    const starts = await cheapestStarts(t, { plugin: { args: [plugin], env: { KUBERNETES_EXEC_INFO } } });
     assert.equal(JSON.parse(starts.plugin.stdout).status.token, 't');
     assertRatio(t, 'a plugin', starts.plugin, starts.bare, 6);
   });
 
   test('of an image credential plugin takes less than 8 times the CPU of one of Node', async (t) => {
-    const folder = await temporaryFolder(t);
-    const [bare, images] = [join(folder, 'bare.mjs'), join(folder, 'images.mjs')];
-    await writeFile(bare, '');
-    await writeFile(images, `import '${dist('image-plugin/index.js')}';`);
-    const starts = await cheapestStarts(t, { bare: { args: [bare] }, images: { args: [images] } });
+    const images = await writeInput(t, 'images.mjs', `import '${dist('image-plugin/index.js')}';`);
+    const starts = await cheapestStarts(t, { images: { args: [images] } });
     assertRatio(t, '/image-plugin', starts.images, starts.bare, 8);
   });
 });
@@ -69,10 +62,7 @@ test('secretreader and kubeconfig-secretreader answer in a pod for less than 8 a
     );
     return { args: [file], env: pod };
   };
-  const bare = join(folder, 'bare.mjs');
-  await writeFile(bare, '');
   const starts = await cheapestStarts(t, {
-    bare: { args: [bare] },
     secretreader: await inPod('secretreader'),
     'kubeconfig-secretreader': await inPod('kubeconfig-secretreader'),
     'secretreader with KUBECONFIG': {
@@ -94,16 +84,13 @@ test('secretreader and kubeconfig-secretreader answer in a pod for less than 8 a
 test('clusterprofile takes less than 10 times the CPU of a start of Node where it talks to nobody, and never loads client-node', {
   timeout: 300_000,
 }, async (t) => {
-  const folder = await temporaryFolder(t);
-  const [bare, profile] = [join(folder, 'bare.mjs'), join(folder, 'profile.json')];
-  await writeFile(bare, '');
   const cluster = { server: 'https://h' };
   const status = { accessProviders: [{ name: 'google', cluster }] };
-  await writeFile(profile, JSON.stringify({ kind: 'ClusterProfile', metadata: { name: 'spoke-1' }, status }));
+  const content = { kind: 'ClusterProfile', metadata: { name: 'spoke-1' }, status };
+  const profile = await writeInput(t, 'profile.json', content);
   const program = fileURLToPath(dist('program/clusterprofile.js'));
   const resolving = ['resolve', 'spoke-1', '-f', profile, '--clusterprofile-access-provider=google=/p', '-o', 'json'];
   const starts = await cheapestStarts(t, {
-    bare: { args: [bare] },
     help: { args: [program, 'get', '--help'] },
     resolve: { args: [program, ...resolving] },
   });
@@ -122,12 +109,9 @@ test('clusterprofile credential takes less than 15 times the CPU of a start of N
   const fleet = await startOperatedFleet(t);
   const plugin = await shellPlugin(t, print({ token: 'token-1', expirationTimestamp: '2999-01-01T00:00:00Z' }));
   const folder = await temporaryFolder(t);
-  const bare = join(folder, 'bare.mjs');
-  await writeFile(bare, '');
   const flags = ['--kubeconfig', fleet.kubeconfig, `--clusterprofile-access-provider=google=${plugin.command}`];
   const credential = [fileURLToPath(dist('program/clusterprofile.js')), 'credential', 'fleet/spoke-0', ...flags];
   const programs = {
-    bare: { args: [bare] },
     // From its second start on with compiled code.
     credential: { args: credential, env: { XDG_CACHE_HOME: folder } },
     cached: { args: [...credential, '--cache'], env: { XDG_CACHE_HOME: folder } },
@@ -147,12 +131,10 @@ test('a controller loads nothing of client-node, execa or socks for config.resou
   timeout: 300_000,
 }, async (t) => {
   const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't' } } });
-  const folder = await temporaryFolder(t);
-  const [bare, imports, controller] = ['bare', 'imports', 'controller'].map((name) => join(folder, `${name}.mjs`));
-  await writeFile(bare ?? '', '');
-  await writeFile(imports ?? '', `import '${dist('fleet/index.js')}';`);
-  await writeFile(
-    controller ?? '',
+  const imports = await writeInput(t, 'imports.mjs', `import '${dist('fleet/index.js')}';`);
+  const controller = await writeInput(
+    t,
+    'controller.mjs',
     `import { registerHooks } from 'node:module';
      const packages = new Set();
      registerHooks({
@@ -169,11 +151,7 @@ test('a controller loads nothing of client-node, execa or socks for config.resou
      await config.close();
      console.log(JSON.stringify({ data, packages: [...packages] }));`,
   );
-  const starts = await cheapestStarts(t, {
-    bare: { args: [bare ?? ''] },
-    imports: { args: [imports ?? ''] },
-    controller: { args: [controller ?? ''] },
-  });
+  const starts = await cheapestStarts(t, { imports: { args: [imports] }, controller: { args: [controller] } });
   assert.deepEqual(JSON.parse(starts.controller.stdout), { data: { token: 'dA==' }, packages: ['undici'] });
   assertRatio(t, 'import of /fleet', starts.imports, starts.bare, 14);
   assert.ok(starts.imports.megabytes < starts.bare.megabytes + 50, `/fleet: ${starts.imports.megabytes} MB`);

@@ -101,15 +101,10 @@ describe('a plugin of a cloud', () => {
       assert.match(stdout, /"token":"[^"]{9,}"/, stderr);
     }
     assert.equal(requests.length, 3);
-    const bare = join(await temporaryFolder(t), 'bare.mjs');
-    await writeFile(bare, '');
     const plugins = Object.entries(withMetadata(url)).map(([name, { args, env }]) => {
       return [name, { args: [program(name), ...args], env: { ...info, ...env } }] as const;
     });
-    const { bare: node, ...starts } = await cheapestStarts<string>(t, {
-      bare: { args: [bare] },
-      ...Object.fromEntries(plugins),
-    });
+    const { bare: node, ...starts } = await cheapestStarts<string>(t, Object.fromEntries(plugins));
     assert.ok(node);
     for (const [name, start] of Object.entries(starts)) {
       assertRatio(t, name, start, node, 3);
