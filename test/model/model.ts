@@ -42,17 +42,15 @@ const details = await fc.check(
   { numRuns, seed, examples: rare.map((schedule) => [schedule]) },
 );
 const fewer = { numRuns: Math.ceil(numRuns / 10), seed };
-const absence = await fc.check(fc.asyncProperty(absences, outlast), fewer);
-const departure = await fc.check(fc.asyncProperty(departures, depart), fewer);
-const latency = await fc.check(fc.asyncProperty(latencies, endure), fewer);
-const inventory = await fc.check(fc.asyncProperty(inventories, publish), fewer);
+const failures = [
+  await reportOf(details),
+  await reportOf(await fc.check(fc.asyncProperty(absences, outlast), fewer)),
+  await reportOf(await fc.check(fc.asyncProperty(departures, depart), fewer)),
+  await reportOf(await fc.check(fc.asyncProperty(latencies, endure), fewer)),
+  await reportOf(await fc.check(fc.asyncProperty(inventories, publish), fewer)),
+];
 const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-const failure =
-  (await reportOf(details)) ??
-  (await reportOf(absence)) ??
-  (await reportOf(departure)) ??
-  (await reportOf(latency)) ??
-  (await reportOf(inventory));
+const failure = failures.find((report) => report !== undefined);
 if (failure) {
   console.error(failure);
   console.error(`npm run test:faults -- model --schedules ${numRuns} --seed ${seed} repeats it`);

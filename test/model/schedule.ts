@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { Membership } from '../../src/fleet/membership/membership.ts';
 import { identityOf } from '../../src/fleet/sharding/names.ts';
-import { SimulatedHub } from './hub.ts';
+import { SimulatedHub, type Weather } from './hub.ts';
 import { Replica, type Wanted } from './replica.ts';
 import { Process, World } from './world.ts';
 
@@ -128,6 +128,32 @@ export const rare: readonly Schedule[] = special.flatMap(({ seeds, ...schedule }
 const promisedMs = 10_000;
 const calmMs = 60_000;
 
+interface Simulated {
+  readonly seed: number;
+  readonly replicas: number;
+  readonly drainMs?: number;
+  readonly weather: Weather;
+}
+
+/** A world with a hub and so many replicas. */
+function simulate({ seed, replicas, drainMs = 0, weather }: Simulated) {
+  const world = new World(seed);
+  const hub = new SimulatedHub(world);
+  hub.weather = weather;
+  const all: Replica[] = [];
+  const start = () => {
+    const options = { identity: `replica-${all.length}`, weight: 1, drainMs } as const;
+    all.push(new Replica(new Process(world, 1), hub, options, keys));
+  };
+  for (let i = 0; i < replicas; i++) start();
+  /** Throws where a cluster has no owner. */
+  const checkOwned = (when: string) => {
+    const alone = keys.filter((key) => !all.some((replica) => replica.mayCall(key)));
+    if (alone.length > 0) throw new Error(`no replica may call ${alone} ${when}, at ${world.now} ms`);
+  };
+  return { world, hub, all, start, checkOwned };
+}
+
 /** Nothing happens but that replicas leave in order, and that each gets another in its place. */
 export const departures = fc.record({
   seed: fc.nat(2 ** 31 - 1),
@@ -140,16 +166,8 @@ export const departures = fc.record({
 type Departures = typeof departures extends fc.Arbitrary<infer T> ? T : never;
 
 /** Throws where one that has left holds anything, so that others have to wait until it expires. */
-export async function depart({ seed, delayMs, replicas, drainMs, leaves }: Departures): Promise<void> {
-  const world = new World(seed);
-  const hub = new SimulatedHub(world);
-  hub.weather = { ...calm, delayMs };
-  const all: Replica[] = [];
-  const start = () => {
-    const options = { identity: `replica-${all.length}`, weight: 1, drainMs } as const;
-    all.push(new Replica(new Process(world, 1), hub, options, keys));
-  };
-  for (let i = 0; i < replicas; i++) start();
+export async function depart({ delayMs, leaves, ...given }: Departures): Promise<void> {
+  const { world, hub, all, start, checkOwned } = simulate({ ...given, weather: { ...calm, delayMs } });
   for (const leave of leaves) {
     world.in(leave.at, () => {
       start();
@@ -161,8 +179,7 @@ export async function depart({ seed, delayMs, replicas, drainMs, leaves }: Depar
     const held = hub.holders.filter((holder) => gone.includes(identityOf(holder)));
     if (held.length > 0) throw new Error(`${held[0]} has left, and still has a Lease at ${world.now} ms`);
   });
-  const alone = keys.filter((key) => !all.some((replica) => replica.mayCall(key)));
-  if (alone.length > 0) throw new Error(`no replica may call ${alone} ${world.now} ms after the start`);
+  checkOwned('in the end');
 }
 
 /** Nothing happens but that the hub is away once, for any time, or one replica is cut off. */
@@ -183,15 +200,9 @@ type Absence = typeof absences extends fc.Arbitrary<infer T> ? T : never;
  * Throws where the owner of a cluster is another one at any moment since all have one. While the hub is away for longer than promised,
  * a cluster may have none.
  */
-export async function outlast({ seed, delayMs, replicas, who, at, ms: shortMs, moreMs }: Absence): Promise<void> {
+export async function outlast({ delayMs, who, at, ms: shortMs, moreMs, ...given }: Absence): Promise<void> {
   const ms = who === null ? shortMs + moreMs : shortMs;
-  const world = new World(seed);
-  const hub = new SimulatedHub(world);
-  hub.weather = { ...calm, delayMs };
-  const all = Array.from({ length: replicas }, (_, index) => {
-    const options = { identity: `replica-${index}`, weight: 1, drainMs: 0 } as const;
-    return new Replica(new Process(world, 1), hub, options, keys);
-  });
+  const { world, hub, all } = simulate({ ...given, weather: { ...calm, delayMs } });
   const owners = () => keys.map((key) => all.findIndex((replica) => replica.mayCall(key)));
   await world.until(calmMs, () => {});
   const before = owners();
@@ -222,20 +233,11 @@ export const latencies = fc.record({
 type Latency = typeof latencies extends fc.Arbitrary<infer T> ? T : never;
 
 /** Throws where a cluster has no owner while a single request ends within a third of a Lease's duration, or soon after it did not. */
-export async function endure({ seed, replicas, answerMs, isBehind, hiccup }: Latency): Promise<void> {
-  const world = new World(seed);
-  const hub = new SimulatedHub(world);
+export async function endure({ answerMs, isBehind, hiccup, ...given }: Latency): Promise<void> {
   // A request and its answer.
   const of = (ms: number) => ({ ...calm, delayMs: 10, leastMs: ms / 2 });
-  hub.weather = of(answerMs);
-  const all = Array.from({ length: replicas }, (_, index) => {
-    const options = { identity: `replica-${index}`, weight: 1, drainMs: 0 } as const;
-    return new Replica(new Process(world, 1), hub, options, keys);
-  });
-  const check = (when: string) => () => {
-    const alone = keys.filter((key) => !all.some((replica) => replica.mayCall(key)));
-    if (alone.length > 0) throw new Error(`no replica may call ${alone} ${when}, at ${world.now} ms`);
-  };
+  const { world, hub, all, checkOwned } = simulate({ ...given, weather: of(answerMs) });
+  const check = (when: string) => () => checkOwned(when);
   const startMs = 120_000;
   await world.until(startMs, () => {});
   await world.until(startMs + 60_000, check('while the hub is as slow as always'));
@@ -348,36 +350,24 @@ export async function play({ seed, weather, replicas, faults }: Schedule): Promi
   for (const fault of faults) {
     world.in(fault.at, () => {
       const replica = 'who' in fault ? current.get(placeOf(fault.who)) : undefined;
-      switch (fault.what) {
-        case 'pause':
-          replica?.process.pause();
-          world.in(Math.min(fault.ms, faultsEndMs - fault.at), () => replica?.process.resume());
-          break;
-        case 'kill':
-          replica?.process.kill();
-          break;
-        case 'leave':
-          replica?.leave();
-          break;
-        case 'start':
-          // Where the one before lives still, two have the same name.
-          start(placeOf(fault.who), settings(fault.who));
-          break;
-        case 'away':
-          hub.goAway(Math.min(fault.ms, faultsEndMs - fault.at));
-          break;
-        case 'cut off':
-          if (replica) hub.cutOff(replica.process, Math.min(fault.ms, faultsEndMs - fault.at));
-          break;
-        case 'mute':
-          if (replica) hub.mute(replica.process, Math.min(fault.ms, faultsEndMs - fault.at));
-          break;
-        case 'behind':
-          if (replica) hub.fallBehind(replica.process, Math.min(fault.ms, faultsEndMs - fault.at));
-          break;
-        case 'delete':
-          hub.deleteByHand(fault.which);
-      }
+      const process = replica?.process;
+      const ms = 'ms' in fault ? Math.min(fault.ms, faultsEndMs - fault.at) : 0;
+      const acts: Readonly<Record<typeof fault.what, () => unknown>> = {
+        pause: () => {
+          process?.pause();
+          world.in(ms, () => process?.resume());
+        },
+        kill: () => process?.kill(),
+        leave: () => replica?.leave(),
+        // Where the one before lives still, two have the same name.
+        start: () => 'who' in fault && start(placeOf(fault.who), settings(fault.who)),
+        away: () => hub.goAway(ms),
+        'cut off': () => process && hub.cutOff(process, ms),
+        mute: () => process && hub.mute(process, ms),
+        behind: () => process && hub.fallBehind(process, ms),
+        delete: () => 'which' in fault && hub.deleteByHand(fault.which),
+      };
+      acts[fault.what]();
     });
   }
   const callers = (key: string) => all.filter((replica) => replica.mayCall(key));
