@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { CoreV1Api, type EventsV1Event, type V1ConfigMap, type V1Deployment } from '@kubernetes/client-node';
+import { CoreV1Api, type EventsV1Event, type V1Deployment } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { Events } from '../../src/fleet/events.ts';
 import { ApiError, RestConfig, type Wire } from '../../src/index.ts';
@@ -34,26 +34,7 @@ describe('config.resource on a real API server', () => {
   });
   const inDefault = { namespace: 'default', fieldManager: 'one' };
 
-  test('applies for two field managers: a conflict names both and the field, force takes it over', async () => {
-    const maps = config.resource<Wire<V1ConfigMap>>({ apiVersion: 'v1', kind: 'ConfigMap', ...inDefault });
-    const first = await maps.apply({ metadata: { name: 'a' }, data: { colour: 'red', size: '1' } });
-    assert.deepEqual(first.data, { colour: 'red', size: '1' });
-    const other = { fieldManager: 'two' };
-    const conflict = await refusal(maps.apply({ metadata: { name: 'a' }, data: { colour: 'blue' } }, other));
-    assert.deepEqual([conflict.code, conflict.statusCode, conflict.reason], ['API_STATUS', 409, 'Conflict']);
-    assert.deepEqual(conflict.causes, [
-      { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.colour' },
-    ]);
-    const taken = await maps.apply({ metadata: { name: 'a' }, data: { colour: 'blue' } }, { ...other, force: true });
-    assert.deepEqual(taken.data, { colour: 'blue', size: '1' });
-    // What the first manager does not apply any more goes, and what is not its own stays.
-    const less = await maps.apply({ metadata: { name: 'a' } });
-    assert.deepEqual(less.data, { colour: 'blue' });
-    const stale = { metadata: { name: 'a', resourceVersion: first.metadata.resourceVersion }, data: {} };
-    assert.deepEqual((await refusal(maps.apply(stale))).statusCode, 409);
-  });
-
-  test('patches by merge, by operations and by strategic merge, and lists in pages', async () => {
+  test('patches by merge, by operations and by strategic merge, lists in pages, and deletes as it is told', async () => {
     const deployments = config.resource<Wire<V1Deployment>>({
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -98,6 +79,8 @@ describe('config.resource on a real API server', () => {
         ['apps/v1', 'Deployment', 'web-2'],
       ],
     );
+    await deployments.delete('web-2', { propagationPolicy: 'Foreground', gracePeriodSeconds: 0, dryRun: true });
+    assert.equal((await deployments.get('web-2')).metadata.deletionTimestamp, undefined);
   });
 
   test('applies objects of a CRD and their status, and is told what it cannot do with them', async () => {
@@ -175,20 +158,5 @@ describe('config.resource on a real API server', () => {
       [['no route', 'clusterprofile-credentials', 3]],
     );
     end.abort();
-  });
-
-  test('deletes only what the preconditions say', async () => {
-    const maps = config.resource<Wire<V1ConfigMap>>({ apiVersion: 'v1', kind: 'ConfigMap', ...inDefault });
-    const { metadata } = await maps.create({ metadata: { generateName: 'gone-' } });
-    const { uid, resourceVersion, name } = metadata;
-    const another = await refusal(maps.delete(name, { preconditions: { uid: 'another' } }));
-    assert.deepEqual([another.statusCode, another.reason], [409, 'Conflict']);
-    const changed = await maps.patch(name, { data: { a: 'b' } });
-    const older = await refusal(maps.delete(name, { preconditions: { uid, resourceVersion } }));
-    assert.deepEqual([older.statusCode, older.reason], [409, 'Conflict']);
-    const preconditions = { uid, resourceVersion: changed.metadata.resourceVersion };
-    await maps.delete(name, { preconditions, propagationPolicy: 'Foreground', gracePeriodSeconds: 0, dryRun: true });
-    await maps.delete(name, { preconditions, propagationPolicy: 'Background' });
-    assert.deepEqual((await refusal(maps.delete(name))).statusCode, 404);
   });
 });
