@@ -1,10 +1,8 @@
 // Small machines for the comparison with clientcmd: sets of kubeconfigs and what they name, an environment, a context.
-import assert from 'node:assert/strict';
 import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
-import { stringify } from 'yaml';
-import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { caData } from '../fixtures/ca.ts';
+import { first, mostly, second, v1, written } from './exec-arbitraries.ts';
 
 /** `$DIR` stands for the machine's folder, which is the working directory too; `home` in it is the home. */
 export interface Machine {
@@ -14,14 +12,8 @@ export interface Machine {
   readonly context: string;
 }
 
-const authority = createCertificateAuthority('generated');
-const [first, second] = [1, 2].map(() => authority.issue({ commonName: 'generated', client: true }));
-assert.ok(first && second);
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** Mostly the usual, now and then the odd. */
-const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, weight = 60): fc.Arbitrary<T> =>
-  fc.oneof({ weight, arbitrary: usual }, odd);
 /** An object with some of the fields; each is there once in `one` times. */
 const some = (fields: Readonly<Record<string, fc.Arbitrary<unknown>>>, one = 5) =>
   fc
@@ -42,10 +34,9 @@ const pathOf = (name: string) =>
     fc.constantFrom(name, `./${name}`, `$DIR/a/${name}`, `$DIR/b/../a/${name}`),
     fc.constantFrom(`../${name}`, `$DIR/gone/${name}`, '.', `~/${name}`),
   );
-const version = 'client.authentication.k8s.io/v1';
 const exec = fc.record(
   {
-    apiVersion: mostly(fc.constantFrom(version, `${version}beta1`), fc.constantFrom('', `${version}alpha1`)),
+    apiVersion: mostly(fc.constantFrom(v1, `${v1}beta1`), fc.constantFrom('', `${v1}alpha1`)),
     command: mostly(
       fc.constantFrom('plugin', './plugin', 'lib/../bin/plugin', 'bin/plugin', '/usr/bin/plugin'),
       fc.constant(''),
@@ -143,15 +134,10 @@ const context = fc.record(
 /** Entries of one list: names from a small pool, so that files have them in common. */
 const entries = (names: readonly string[], field: string, value: fc.Arbitrary<unknown>) =>
   mostly<unknown>(
-    fc
-      .uniqueArray(
-        fc.record({ name: fc.constantFrom(...names), [field]: mostly(value, fc.constantFrom<unknown>(null, 7)) }),
-        {
-          maxLength: 3,
-          selector: ({ name }) => name,
-        },
-      )
-      .map((list) => list),
+    fc.uniqueArray(
+      fc.record({ name: fc.constantFrom(...names), [field]: mostly(value, fc.constantFrom<unknown>(null, 7)) }),
+      { maxLength: 3, selector: ({ name }) => name },
+    ),
     fc.oneof(
       fc.constantFrom<unknown>(null, 'x', [7], [{}], [{ name: 7 }]),
       fc.record({ name: fc.constantFrom('', ...names), [field]: value }).map((entry) => [entry, entry]),
@@ -176,12 +162,7 @@ const content = fc
     },
     { requiredKeys: ['clusters', 'users', 'contexts'] },
   )
-  .chain((value) =>
-    fc.constantFrom(
-      JSON.stringify(value),
-      stringify(JSON.parse(JSON.stringify(value)), { version: '1.1', lineWidth: 0 }),
-    ),
-  );
+  .chain(written);
 /** A file in which everything is found, so that most machines work. */
 const complete = fc
   .record({ c: cluster, u: user, namespace: fc.constantFrom('team-a', '', 'default') })

@@ -44,65 +44,30 @@ function tell(outcomes: ReadonlyMap<string, number>): void {
   }
 }
 
-/** matchImage and the order of credentials beside the kubelet's own code; what is for Docker and crane beside theirs. */
-async function images(seed: number): Promise<void> {
-  console.log("building the kubelet's credentialprovider: half a minute the first time, seconds later");
-  tell(await compareMatchImage(30_000, seed));
-  tell(await compareKeyring(cases, seed));
-  proved.push(
-    "matchImage: 30000 pairs compared with the kubelet's own code, every difference in docs/image-credentials.md",
-  );
-  proved.push(
-    `keyring: answers for ${cases} images compared with the kubelet's own code, every difference a rule there`,
-  );
-  console.log("building crane's keychain and Docker's libraries: half a minute the first time, seconds later");
-  tell(await compareDockerConfig(cases / 2, seed));
-  tell(await compareDockerHelper(60, seed));
-  proved.push(`Docker config: ${cases / 2} of them, in which crane and Docker find what their images have`);
-  proved.push("Docker helper: called by docker-credential-helpers' client beside a helper of theirs, 60 server URLs");
-}
+type Part = (seed: number) => Promise<void>;
 
-/** resolve() beside the Go library. */
-async function access(seed: number): Promise<void> {
-  console.log('building the Go library of KEP-5339: half a minute the first time, seconds later');
+/** Compares code of ours with Go code on so many generated cases. */
+const compared =
+  (compare: (count: number, seed: number) => Promise<ReadonlyMap<string, number>>, count: number, what: string): Part =>
+  async (seed) => {
+    console.log('building what it is compared with: half a minute the first time, seconds later');
+    tell(await compare(count, seed));
+    proved.push(`${count} ${what}`);
+  };
+
+const inTurn =
+  (...parts: readonly Part[]): Part =>
+  async (seed) => {
+    for (const part of parts) await part(seed);
+  };
+
+async function migration(): Promise<void> {
   await compileMigration();
   proved.push('migration: the Go excerpt of docs/migration.md compiles with the Go library');
-  tell(await compareAccess(cases, seed));
-  proved.push(
-    `resolve: ${cases} cases compared with sigs.k8s.io/cluster-inventory-api v0.1.3, every difference in docs/differences.md`,
-  );
 }
 
-/** The exec authenticator beside client-go's. */
-async function exec(seed: number): Promise<void> {
-  console.log('building client-go: half a minute the first time, seconds later');
-  tell(await compareClientGo(cases, seed));
-  proved.push(
-    `exec: ${cases} kubeconfigs and plugin answers compared with client-go v0.36.3, every difference in docs/differences.md`,
-  );
-}
-
-/** Which kubeconfigs count, and what they say together, beside clientcmd. */
-async function kubeconfigs(seed: number): Promise<void> {
-  console.log('building clientcmd: half a minute the first time, seconds later');
-  tell(await compareKubeconfigs(cases / 4, seed));
-  proved.push(
-    `kubeconfigs: ${cases / 4} sets of files, variables and contexts compared with clientcmd v0.36.3, every difference in docs/differences.md`,
-  );
-}
-
-/** The environment's proxies beside Go's reading of them. */
-async function proxies(seed: number): Promise<void> {
-  tell(await compareNoProxy(cases, seed));
-  proved.push(`proxies: ${cases} servers with HTTPS_PROXY and NO_PROXY compared with golang.org/x/net/http/httpproxy`);
-}
-
-/** FakeCluster beside a real API server, and its patches beside the code that one patches with. */
-async function fake(seed: number): Promise<void> {
-  tell(await comparePatches(cases, seed));
-  proved.push(
-    `patches: ${cases} JSON, merge and strategic merge patches without lists as the API server's own code applies them`,
-  );
+/** FakeCluster beside a real API server. */
+async function fake(): Promise<void> {
   if (values.kubernetes !== undefined && values.kubernetes !== defaultKubernetes) {
     proved.push(`FakeCluster: nothing, since it is a model of Kubernetes ${defaultKubernetes}`);
     return;
@@ -123,54 +88,47 @@ async function clusters(): Promise<void> {
 }
 
 /** Real API servers, and the CRD and plugins of the Go library. */
-async function upstream(): Promise<void> {
+async function upstream(seed: number): Promise<void> {
   for (const version of upstreamVersions) await upstreamFolder(version);
-  await runFiles(await servers(), (name) => name.startsWith('upstream-'));
+  await filesOf('upstream-')(seed);
 }
 
-/** The fleet on real API servers, and its reflector beside client-go's. */
-async function fleet(seed: number): Promise<void> {
-  const programs = await servers();
-  process.env.E2E_SEED = String(seed);
-  process.env.E2E_INFORMER = join(temporary, 'informer');
-  await goBuild(join(folder, 'access'), './informer', process.env.E2E_INFORMER);
-  await runFiles(programs, (name) => name.startsWith('fleet-'));
-}
+/** Test files on real API servers, by the beginning of their names. */
+const filesOf =
+  (prefix: string): Part =>
+  async () =>
+    runFiles(await servers(), (name) => name.startsWith(prefix));
 
-/** The program `clusterprofile` as an operator calls it. */
-async function program(): Promise<void> {
-  await runFiles(await servers(), (name) => name.startsWith('program-'));
-}
+/** Test files that run a program of test/e2e/access, which a variable names. */
+const filesBeside =
+  (prefix: string, program: string, variable: string): Part =>
+  async (seed) => {
+    const path = join(temporary, program);
+    process.env[variable] = path;
+    await goBuild(join(folder, 'access'), `./${program}`, path);
+    await filesOf(prefix)(seed);
+  };
 
 /** Plugins, registries and issuers of others, real where they can be built. */
-async function producers(): Promise<void> {
+async function producers(seed: number): Promise<void> {
   process.env[producersVariable] = await buildProducers(console.log);
-  await runFiles(await servers(), (name) => name.startsWith('producers-'));
+  await filesOf('producers-')(seed);
   for (const { name, version } of producerPrograms)
     proved.push(`producers: ${name} ${version}, built from its Go module`);
 }
 
 /** Clients, operators and dashboards of others, with our configs and kubeconfigs. */
-async function others(): Promise<void> {
+async function others(seed: number): Promise<void> {
   const installed = await installOthers(console.log);
   process.env[helmVariable] = await buildHelm(console.log);
   const unlink = await linkOthers(installed);
   try {
     await checkOthers();
-    await runFiles(await servers(), (name) => name.startsWith('others-'));
+    await filesOf('others-')(seed);
   } finally {
     await unlink();
   }
   proved.push(`others: ${[...packages, ['helm', helm.version]].map((program) => program.join(' ')).join(', ')}`);
-}
-
-/** Leader election beside client-go's, and replicas that share a fleet, on real API servers. */
-async function shards(seed: number): Promise<void> {
-  const programs = await servers();
-  process.env.E2E_SEED = String(seed);
-  process.env.E2E_LEADER = join(temporary, 'leader');
-  await goBuild(join(folder, 'access'), './leader', process.env.E2E_LEADER);
-  await runFiles(programs, (name) => name.startsWith('shards-'));
 }
 
 /** Two test files at once, each with up to four API servers: they wait for most of their time. */
@@ -186,19 +144,30 @@ async function runFiles(programs: string, wanted: (name: string) => boolean): Pr
   for await (const text of events.compose(spec)) process.stdout.write(String(text));
 }
 
-const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
-  images,
-  access,
-  exec,
-  kubeconfigs,
-  proxies,
-  fake,
+const parts: Readonly<Record<string, Part>> = {
+  images: inTurn(
+    compared(compareMatchImage, 30_000, "pairs for matchImage compared with the kubelet's own code"),
+    compared(compareKeyring, cases, "images whose credentials were compared with the kubelet's own code"),
+    compared(compareDockerConfig, cases / 2, 'Docker configs, in which crane and Docker find what their images have'),
+    compared(compareDockerHelper, 60, "server URLs for the Docker helper, from docker-credential-helpers' own client"),
+  ),
+  access: inTurn(
+    migration,
+    compared(compareAccess, cases, 'cases of resolve compared with sigs.k8s.io/cluster-inventory-api v0.1.3'),
+  ),
+  exec: compared(compareClientGo, cases, 'kubeconfigs and plugin answers compared with client-go v0.36.3'),
+  kubeconfigs: compared(compareKubeconfigs, cases / 4, 'sets of kubeconfigs compared with clientcmd v0.36.3'),
+  proxies: compared(compareNoProxy, cases, 'servers with HTTPS_PROXY and NO_PROXY compared with httpproxy of Go'),
+  fake: inTurn(
+    compared(comparePatches, cases, "patches without lists as the API server's own code applies them"),
+    fake,
+  ),
   clusters,
-  fleet,
-  shards,
+  fleet: filesBeside('fleet-', 'informer', 'E2E_INFORMER'),
+  shards: filesBeside('shards-', 'leader', 'E2E_LEADER'),
   upstream,
   producers,
-  program,
+  program: filesOf('program-'),
   others,
 };
 const usage = `npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]... [--kubernetes ${kubernetesVersions.join('|')}]
@@ -238,6 +207,8 @@ function refuse(problem: string): never {
 }
 
 const temporary = mkdtempSync(join(tmpdir(), 'e2e-'));
+// For test files.
+process.env.E2E_SEED = String(seed);
 const began = performance.now();
 console.log(`seed ${seed}${values.kubernetes === undefined ? '' : `, Kubernetes ${values.kubernetes}`}`);
 for (const name of values.only) {
