@@ -1,32 +1,36 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import type { FakeCluster } from '../../src/testing/index.ts';
 import { newNamespace } from '../fixtures/fleet.ts';
 import { kubeconfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 const program = fileURLToPath(new URL('../../examples/controller.ts', import.meta.url));
+
+/** Starts the example on a hub, with a plugin. */
+async function start(t: TestContext, hub: FakeCluster, command: string, env: Readonly<Record<string, string>> = {}) {
+  const KUBECONFIG = await writeInput(t, 'kubeconfig', kubeconfigFor(hub, 'hub'));
+  const child = execa(process.execPath, [program, '--clusterprofile-access-provider', `fake=${command}`], {
+    env: { KUBECONFIG, PORT: '0', ...env },
+    all: true,
+    reject: false,
+  });
+  t.after(() => child.kill('SIGKILL'));
+  return { child };
+}
 
 test('the example controller labels the namespaces of every cluster, says why one fails, and ends when it is told to', async (t) => {
   const { hub, publish, spoke, plugin } = await startHub(t);
   const cluster = await spoke();
   publish('one', cluster);
   publish('dead', 'https://127.0.0.1:1');
-  const kubeconfig = join(plugin.directory, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigFor(hub, 'hub'));
-  const flags = ['--clusterprofile-access-provider', `fake=${plugin.command}`];
-  const child = execa(process.execPath, [program, ...flags], {
-    env: { KUBECONFIG: kubeconfig, PORT: '0' },
-    all: true,
-    reject: false,
-  });
-  t.after(() => child.kill('SIGKILL'));
+  const { child } = await start(t, hub, plugin.command);
   const labelOf = (name: string) =>
     cluster.get({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })?.metadata.labels?.['example.dev/cluster'];
   await until(t, () => labelOf('default') === 'fleet.one' && labelOf('kube-system') === 'fleet.one');
@@ -45,14 +49,7 @@ test('the example controller hands its shards over on SIGTERM while a plugin run
   const { hub, publish, spoke } = await startHub(t);
   publish('slow', await spoke());
   const plugin = await shellPlugin(t, 'exec sleep 1000');
-  const kubeconfig = join(plugin.folder, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigFor(hub, 'hub'));
-  const child = execa(process.execPath, [program, '--clusterprofile-access-provider', `fake=${plugin.command}`], {
-    env: { KUBECONFIG: kubeconfig, PORT: '0', POD_NAMESPACE: 'default' },
-    all: true,
-    reject: false,
-  });
-  t.after(() => child.kill('SIGKILL'));
+  const { child } = await start(t, hub, plugin.command, { POD_NAMESPACE: 'default' });
   const held = () =>
     hub.list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).filter(({ spec }) => Object(spec).holderIdentity);
   await until(t, async () => (await plugin.runs()) > 0);
@@ -69,14 +66,7 @@ test('the example controller serves its metrics and probes: ready when it has re
   publish('dead', 'https://127.0.0.1:1');
   let isAway = true;
   hub.failNext(503, 1_000, ({ url }) => isAway && url.includes('/clusterprofiles'));
-  const kubeconfig = join(plugin.directory, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigFor(hub, 'hub'));
-  const child = execa(process.execPath, [program, '--clusterprofile-access-provider', `fake=${plugin.command}`], {
-    env: { KUBECONFIG: kubeconfig, PORT: '0' },
-    all: true,
-    reject: false,
-  });
-  t.after(() => child.kill('SIGKILL'));
+  const { child } = await start(t, hub, plugin.command);
   let said = '';
   child.all.on('data', (data) => {
     said += data;

@@ -1,14 +1,13 @@
 // The three first programs, as they are, with a provider file and ClusterProfiles on a hub.
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { blocks, read, root } from '../fixtures/docs.ts';
 import { newNamespace } from '../fixtures/fleet.ts';
 import { kubeconfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 /** A folder with a provider file, and a program of examples/first in it. */
@@ -18,8 +17,7 @@ async function start(t: TestContext, program: string) {
   cluster.add({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } });
   publish('fleet-system/spoke-1', cluster);
   publish('fleet-system/spoke-2', 'https://127.0.0.1:1');
-  const folder = await mkdtemp(join(tmpdir(), 'first-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = await temporaryFolder(t);
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command };
   writeFileSync(join(folder, 'providers.yaml'), JSON.stringify({ providers: [{ name: 'fake', execConfig }] }));
   writeFileSync(join(folder, 'kubeconfig'), kubeconfigFor(hub, 'hub'));

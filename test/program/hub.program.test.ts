@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 import { FakeCluster } from '../../src/testing/index.ts';
+import { kubeconfig as kubeconfigOf } from '../fixtures/kubeconfigs.ts';
 import { listen } from '../fixtures/listen.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../fixtures/operated-fleet.ts';
 import { runProgram, writeInput, writeKubeconfig } from '../fixtures/program.ts';
@@ -10,12 +11,8 @@ import { runProgram, writeInput, writeKubeconfig } from '../fixtures/program.ts'
 describe('clusterprofile, where the hub is slow, busy or refuses', () => {
   test('waits for the hub as long as --request-timeout says', async (t) => {
     const { port } = await listen(t, createServer());
-    const kubeconfig = await writeInput(t, 'kubeconfig', {
-      'current-context': 'hub',
-      contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'me' } }],
-      clusters: [{ name: 'hub', cluster: { server: `http://127.0.0.1:${port}` } }],
-      users: [{ name: 'me', user: {} }],
-    });
+    const text = kubeconfigOf({ exec: null, cluster: { server: `http://127.0.0.1:${port}` } });
+    const kubeconfig = await writeInput(t, 'kubeconfig', text);
     const [hangs, wrong] = await Promise.all([
       runProgram(t, ['--request-timeout=300ms', 'get', '--kubeconfig', kubeconfig]),
       runProgram(t, ['get', '--request-timeout', 'soon', '--kubeconfig', kubeconfig]),
@@ -31,13 +28,8 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
       const body = () => ({ metadata: { continue: next(page++) }, items: [] });
       const server = createServer((_request, response) => response.end(JSON.stringify(body())));
       const { port } = await listen(t, server);
-      const kubeconfig = await writeInput(t, 'kubeconfig', {
-        'current-context': 'hub',
-        contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'me' } }],
-        clusters: [{ name: 'hub', cluster: { server: `http://127.0.0.1:${port}` } }],
-        users: [{ name: 'me', user: {} }],
-      });
-      return runProgram(t, ['get', '--kubeconfig', kubeconfig]);
+      const text = kubeconfigOf({ exec: null, cluster: { server: `http://127.0.0.1:${port}` } });
+      return runProgram(t, ['get', '--kubeconfig', await writeInput(t, 'kubeconfig', text)]);
     };
     const [repeated, more] = await Promise.all([
       endless((page) => `page-${page % 3}`),

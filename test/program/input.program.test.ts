@@ -4,6 +4,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
+import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
 import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
@@ -65,13 +66,8 @@ describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
 
   test("that is a file of the hub's user, which is read when a request needs it", async (t) => {
     const fifo = await makeFifo(t);
-    const kubeconfig = await writeInput(t, 'config', {
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-      clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:65533' } }],
-      users: [{ name: 'c', user: { tokenFile: fifo } }],
-    });
-    const child = start(t, ['get', '--kubeconfig', kubeconfig]);
+    const file = await writeInput(t, 'config', kubeconfig({ exec: null, user: { tokenFile: fifo } }));
+    const child = start(t, ['get', '--kubeconfig', file]);
     const writer = await writerOf(fifo, child);
     child.kill('SIGINT');
     assert.equal((await child).signal, 'SIGINT');
@@ -118,7 +114,7 @@ test('stdin that two options name is read once', async (t) => {
 });
 
 test("the hub's kubeconfig may come from a pipe, however often the hub is opened", async (t) => {
-  const { hub, kubeconfig } = await startOperatedFleet(t);
+  const { hub, kubeconfig: file } = await startOperatedFleet(t);
   const containers = [{ name: 'c', image: 'c', args: ['--clusterprofile-access-provider=google=/plugin'] }];
   const metadata = { namespace: 'fleet', name: 'controller' };
   hub.add([{ apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers } }]);
@@ -126,7 +122,7 @@ test("the hub's kubeconfig may come from a pipe, however often the hub is opened
   // The workload and the profiles are two readers of the hub.
   const child = start(t, ['resolve', 'spoke-0', '--kubeconfig', fifo, '--from-pod-args', 'pod/controller']);
   const writer = await writerOf(fifo, child);
-  await writer.writeFile(await readFile(kubeconfig));
+  await writer.writeFile(await readFile(file));
   await writer.close();
   const { stdout, stderr } = await child;
   assert.equal(stderr, '');

@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { RestConfig } from '../../../src/index.ts';
 import { createCertificateAuthority } from '../../../src/testing/index.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
+import { kubeconfig } from '../../fixtures/kubeconfigs.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
 import { programFile, runProgram, startProgram, writeInput } from '../../fixtures/program.ts';
 import { print, setEnvironment, shellPlugin, temporaryFolder } from '../../fixtures/script.ts';
@@ -269,19 +270,10 @@ describe('credential', () => {
   });
 
   test('that is needed to reach its own hub is refused, and starts nothing without end', async (t) => {
-    const exec = {
-      apiVersion: v1,
-      command: process.execPath,
-      args: [programFile, 'credential', 'fleet/a', '--clusterprofile-access-provider=google=/plugin'],
-      interactiveMode: 'Never',
-    };
-    const kubeconfig = await writeInput(t, 'config', {
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-      clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:65533' } }],
-      users: [{ name: 'c', user: { exec } }],
-    });
-    const { stderr, exitCode } = await runProgram(t, exec.args.slice(1), { env: { KUBECONFIG: kubeconfig } });
+    const args = ['credential', 'fleet/a', '--clusterprofile-access-provider=google=/plugin'];
+    const text = kubeconfig({ exec: { command: process.execPath, args: [programFile, ...args] } });
+    const KUBECONFIG = await writeInput(t, 'config', text);
+    const { stderr, exitCode } = await runProgram(t, args, { env: { KUBECONFIG } });
     assert.match(stderr, /the credential of fleet\/a is needed to reach the hub that has fleet\/a/);
     assert.equal(stderr.split('\n').length, 2);
     assert.equal(exitCode, 4);
