@@ -4,10 +4,6 @@ import { join, normalize } from 'node:path';
 import { test } from 'node:test';
 import { read, root } from '../fixtures/docs.ts';
 
-test('the root of src holds index.ts, and folders', () => {
-  assert.deepEqual(globSync('src/*.*', { cwd: root }), ['src/index.ts']);
-});
-
 test('the modules of docs/architecture.md are there, and each imports itself and those above it only', () => {
   const [, chapter = ''] = read('docs/architecture.md').split('## Modules');
   const rows = [...chapter.matchAll(/^\| (`src\/[^|]+) \|/gm)].map(([, names = '']) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { test } from 'node:test';
-import { blocks, pages, read, root } from '../fixtures/docs.ts';
+import { pages, read, root } from '../fixtures/docs.ts';
 import { kinds } from '../kinds.ts';
 
 const workflows = globSync('.github/workflows/*.yml', { cwd: root });
@@ -32,17 +32,6 @@ test('the kinds of demos, benchmarks and checks have files, and those that the d
       if (script !== 'test:file') assert.ok(kind in files, `${page}: ${command}`);
     }
   }
-});
-
-test(".ci/run begins with the README's own commands", () => {
-  const [block = ''] = blocks('README.md', 'sh');
-  const commands = block
-    .replaceAll(/ *#.*$/gm, '')
-    .trim()
-    .split(/\n| && /);
-  assert.deepEqual(commands, ['npm ci', 'npm run demo', 'npm test']);
-  const steps = [...read('.ci/run').matchAll(/^step (.*)$/gm)].map(([, step]) => step);
-  assert.deepEqual(steps.slice(0, commands.length), commands);
 });
 
 for (const path of ['package-lock.json', 'docs/package-lock.json']) {

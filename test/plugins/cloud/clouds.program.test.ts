@@ -6,6 +6,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { execCredential, startMetadata, startService } from '../../fixtures/clouds.ts';
+import { writeInput } from '../../fixtures/program.ts';
+import { startSilentProxy } from '../../fixtures/proxies.ts';
 import { temporaryFolder } from '../../fixtures/script.ts';
 import { assertRatio, cheapestStarts } from '../../package/start-cost.ts';
 
@@ -89,6 +91,15 @@ describe('a plugin of a cloud', () => {
     }
     assert.equal(service.requests.length, 0);
     assert.match((await run('oidc-credentials', ['--azure'], env)).stdout, /"token":"x"/);
+  });
+
+  test('ends after its time, with the reason, where a proxy takes the connection and never answers', async (t) => {
+    const { port } = await startSilentProxy(t);
+    const file = await writeInput(t, 'token', 'a.b.c');
+    const ids = { AZURE_CLIENT_ID: 'c', AZURE_TENANT_ID: 't', AZURE_AUTHORITY_HOST: 'https://login.example.dev/' };
+    const env = { ...ids, AZURE_FEDERATED_TOKEN_FILE: file, HTTPS_PROXY: `http://127.0.0.1:${port}` };
+    const { stderr, exitCode } = await run('oidc-credentials', ['--azure'], env);
+    assert.deepEqual([stderr, exitCode], ['login.example.dev has not answered within 10 s', 1]);
   });
 
   test('takes less than 3 times the CPU of bare Node and less than 70 MB, without a proxy that the environment names', {
