@@ -1,7 +1,7 @@
 // The folders of examples/deploy on a real API server, and the example controller with the rights that they give it.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -9,12 +9,29 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { parse } from 'yaml';
 import { writePlugin } from '../../src/testing/index.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { until } from '../fixtures/until.ts';
 import { kubectlOf, publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, kubeconfigText, lifetimeOf, startPlane } from './fixture.ts';
+import { accessBy, adminFile, clusterOf, kubeconfigText, type Lifetime, lifetimeOf, startPlane } from './fixture.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
+
+/** Starts the example controller. `end` ends it, and fails where it was refused anything. */
+function startExample(life: Lifetime, flags: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = execa(process.execPath, [join(examples, 'controller.ts'), ...flags], {
+    env: { PORT: '0', ...env },
+    all: true,
+    reject: false,
+  });
+  life.after(() => child.kill('SIGKILL'));
+  const end = async () => {
+    child.kill('SIGTERM');
+    const { exitCode, all } = await child;
+    assert.equal(exitCode, 0, all);
+    assert.doesNotMatch(all, /\b403\b|forbidden/i);
+  };
+  return { child, end };
+}
 
 test('the Deployments are what an API server takes, and the example controller gets ready with their service account', async (t) => {
   const life = lifetimeOf(t);
@@ -34,17 +51,11 @@ test('the Deployments are what an API server takes, and the example controller g
     name: 'fleet-controller',
     body: { spec: { audiences: ['https://kubernetes.default.svc'] } },
   });
-  const folder = await temporaryFolder(t);
-  const kubeconfig = join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigText(hub, { token: status?.token }));
+  const KUBECONFIG = await writeInput(t, 'kubeconfig', kubeconfigText(hub, { token: status?.token }));
   for (const INVENTORY of ['fleet-system', 'fleet-cluster-inventory', 'team-a']) {
     const flags = [`--clusterprofile-provider-file=${join(examples, 'deploy/plain/providers.yaml')}`];
-    const child = execa(process.execPath, [join(examples, 'controller.ts'), ...flags], {
-      env: { KUBECONFIG: kubeconfig, PORT: '0', POD_NAMESPACE: 'fleet-system', POD_NAME: 'controller', INVENTORY },
-      all: true,
-      reject: false,
-    });
-    life.after(() => child.kill('SIGKILL'));
+    const pod = { POD_NAMESPACE: 'fleet-system', POD_NAME: 'controller', INVENTORY };
+    const { child, end } = startExample(life, flags, { KUBECONFIG, ...pod });
     let said = '';
     child.all.on('data', (data) => {
       said += data;
@@ -53,10 +64,7 @@ test('the Deployments are what an API server takes, and the example controller g
     const runs = () => assert.equal(child.nodeChildProcess.exitCode, null, said);
     await until(t, () => runs() ?? port() !== undefined);
     await until(t, async () => runs() ?? (await fetch(`http://127.0.0.1:${port()}/readyz`)).status === 200);
-    child.kill('SIGTERM');
-    const { exitCode, all } = await child;
-    assert.equal(exitCode, 0, all);
-    assert.doesNotMatch(all, /\b403\b|forbidden/i);
+    await end();
   }
 });
 
@@ -65,8 +73,7 @@ test("the ClusterRole for spokes lets the example controller reconcile with each
   const [hub, spoke] = await Promise.all([startPlane(life, 'hub'), startPlane(life, 'spoke')]);
   await registerCrd(hub);
   await publish(hub, 'spoke', accessBy('recipe', clusterOf(spoke)));
-  const hubFile = join(await temporaryFolder(t), 'hub');
-  await writeFile(hubFile, hub.admin.exportConfig());
+  const KUBECONFIG = await adminFile(t, hub);
   const core = spoke.admin.makeApiClient(CoreV1Api);
   const folder = join(examples, 'deploy/spoke');
   const bindings = readdirSync(folder).filter((name) => name !== 'cluster-role.yaml');
@@ -87,21 +94,13 @@ test("the ClusterRole for spokes lets the example controller reconcile with each
     const plugin = await writePlugin({ clientCertificateData: certificate, clientKeyData });
     life.after(() => plugin.remove());
     const flags = ['--clusterprofile-access-provider', `recipe=${plugin.command}`];
-    const controller = execa(process.execPath, [join(examples, 'controller.ts'), ...flags], {
-      env: { KUBECONFIG: hubFile, PORT: '0' },
-      all: true,
-      reject: false,
-    });
-    life.after(() => controller.kill('SIGKILL'));
+    const { end } = startExample(life, flags, { KUBECONFIG });
     await kubectlOf(spoke, 'label', '--overwrite', 'namespace', 'default', 'example.dev/cluster=not-yet');
     await until(t, async () => {
       const { metadata } = await core.readNamespace({ name: 'default' });
       return metadata?.labels?.['example.dev/cluster'] === 'default.spoke';
     });
-    controller.kill('SIGTERM');
-    const { exitCode, all } = await controller;
-    assert.equal(exitCode, 0, all);
-    assert.doesNotMatch(all, /\b403\b|forbidden/i);
+    await end();
     await assert.rejects(kubectlOf(spoke, 'get', 'secrets', ...as), /forbidden/i);
     await kubectlOf(spoke, 'delete', 'clusterrolebinding', 'fleet-controller');
   }

@@ -1,5 +1,7 @@
 import type { TestContext } from 'node:test';
 import { type AuthenticationV1Api, CoreV1Api, RbacAuthorizationV1Api } from '@kubernetes/client-node';
+import { RestConfig } from '../../src/index.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 
 /** The folder of the programs: run.ts has found or built them. */
@@ -30,6 +32,30 @@ export async function startPlane(life: Lifetime, name: string, flags?: readonly 
   const plane = await startControlPlane(programs, name, flags);
   life.after(() => plane.close());
   return plane;
+}
+
+/** Our config of its admin. It ends with the test. */
+export function adminOf(life: Lifetime, plane: ControlPlane): RestConfig {
+  const config = RestConfig.fromKubeConfig({ text: plane.admin.exportConfig() });
+  life.after(() => config.close());
+  return config;
+}
+
+/** The path of its admin's kubeconfig. */
+export const adminFile = (t: TestContext, { admin }: ControlPlane) => writeInput(t, 'kubeconfig', admin.exportConfig());
+
+/** The path of a kubeconfig of the service account `operator`. */
+export async function operatorFile(t: TestContext, hub: ControlPlane): Promise<string> {
+  const { mint } = await serviceAccount(hub, 'operator');
+  return writeInput(t, 'hub', kubeconfigText(hub, { token: await mint() }));
+}
+
+/** The path of a provider file with these plugins, by their access types. */
+export function providerFile(t: TestContext, commands: Readonly<Record<string, string>>): Promise<string> {
+  const providers = Object.entries(commands).map(([name, command]) => {
+    return { name, execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command } };
+  });
+  return writeInput(t, 'providers.json', { providers });
 }
 
 /** The cluster of a profile or a kubeconfig. */

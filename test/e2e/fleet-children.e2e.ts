@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { RestConfig } from '../../src/index.ts';
+import { shellPlugin } from '../fixtures/script.ts';
 import { publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
-import { type Replica, startReplica } from './shards/replica.ts';
+import { accessBy, adminFile, adminOf, clusterOf, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { startCrew } from './shards/replica.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' } as const;
 const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default' } as const;
@@ -16,10 +15,8 @@ test('three replicas make one child for each template, whatever is killed and re
   const life = lifetimeOf(t);
   const hub = await startPlane(life, 'hub');
   await registerCrd(hub);
-  const folder = await mkdtemp(join(tmpdir(), 'children-'));
-  life.after(() => rm(folder, { recursive: true }));
-  const [kubeconfig, command] = [join(folder, 'kubeconfig'), join(folder, 'plugin')];
-  await writeFile(kubeconfig, hub.admin.exportConfig());
+  const kubeconfig = await adminFile(t, hub);
+  const { command, folder } = await shellPlugin(t, 'cat "$DIR/$1"');
   const planes = await Promise.all(['one', 'two'].map((name) => startPlane(life, name)));
   for (const plane of planes) {
     const { mint } = await serviceAccount(plane, 'controller');
@@ -33,23 +30,8 @@ test('three replicas make one child for each template, whatever is killed and re
     for (const name of [plane.name, `${plane.name}-again`])
       await publish(hub, name, accessBy(plane.name, clusterOf(plane)));
   }
-  await writeFile(command, `#!/bin/sh\ncat '${folder}'/"$1"\n`);
-  await chmod(command, 0o755);
-  const configs = planes.map((plane) => {
-    const config = RestConfig.fromKubeConfig({ text: plane.admin.exportConfig() });
-    life.after(() => config.close());
-    return config;
-  });
-  const all: Replica[] = [];
-  life.after(() => {
-    for (const { signal } of all) signal('SIGKILL');
-    return Promise.all(all.map(({ ended }) => ended));
-  });
-  const start = () => {
-    const replica = startReplica(`replica-${all.length}`, { kubeconfig, command, durationMs: 6_000 }, 'children');
-    all.push(replica);
-    return replica;
-  };
+  const configs = planes.map((plane) => adminOf(life, plane));
+  const { all, living, start, end, check } = startCrew(life, { kubeconfig, command, durationMs: 6_000 }, 'children');
   let templates = 0;
   const create = async (count: number) => {
     for (let i = 0; i < count; i++, templates++)
@@ -79,22 +61,17 @@ test('three replicas make one child for each template, whatever is killed and re
       await pause(200);
     }
   };
-  const living = new Set<Replica>();
   const kill = async () => {
-    const [killed = assert.fail()] = living;
-    living.delete(killed);
     // In the middle of its work.
     const creating = create(10);
     await pause(100);
-    killed.signal('SIGKILL');
-    await creating;
-    await killed.ended;
-    living.add(start());
+    await Promise.all([end('SIGKILL'), creating]);
+    start();
   };
 
   await phase('three replicas start', async () => {
     await create(10);
-    for (let i = 0; i < 3; i++) living.add(start());
+    for (let i = 0; i < 3; i++) start();
   });
   await phase('kill -9 of one', kill);
   await phase('kill -9 of another one', kill);
@@ -113,7 +90,7 @@ test('three replicas make one child for each template, whatever is killed and re
     for (const replica of living) replica.signal('SIGKILL');
     living.clear();
     await create(5);
-    for (let i = 0; i < 3; i++) living.add(start());
+    for (let i = 0; i < 3; i++) start();
   });
-  for (const { identity, hasEnded } of living) assert.ok(!hasEnded, `${identity} has ended by itself`);
+  check();
 });

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { clusterKey } from '../../src/fleet/index.ts';
-import { ApiError, RestConfig, type Wire } from '../../src/index.ts';
-import type { ControlPlane } from './control-plane.ts';
+import { ApiError, type RestConfig, type Wire } from '../../src/index.ts';
 import { profiles, publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { accessBy, adminFile, adminOf, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' };
@@ -24,25 +20,17 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
   const long = 'payments-production-europe-west4-autopilot-1';
   const spokes = await Promise.all(['one', long].map((name) => startSpoke(life, name, kinds.token)));
   for (const { plane } of spokes) await publish(hub, plane.name, accessBy(plane.name, clusterOf(plane)));
-  const configOf = (plane: ControlPlane) => {
-    const config = RestConfig.fromKubeConfig({ text: plane.admin.exportConfig() });
-    life.after(() => config.close());
-    return config;
-  };
-  const admin = configOf(hub);
+  const admin = adminOf(life, hub);
   const mapsOf = (config: RestConfig, namespace: string) =>
     config.resource<Wire<V1ConfigMap>>({ ...configMaps, namespace });
   const templates = mapsOf(admin, 'templates');
   const reports = mapsOf(admin, 'reports');
-  const [one, two] = spokes.map(({ plane }) => mapsOf(configOf(plane), 'default'));
+  const [one, two] = spokes.map(({ plane }) => mapsOf(adminOf(life, plane), 'default'));
   assert.ok(one && two);
   for (const name of ['templates', 'reports'])
     await admin.resource({ apiVersion: 'v1', kind: 'Namespace' }).create({ metadata: { name } });
 
-  const folder = await mkdtemp(join(tmpdir(), 'examples-'));
-  life.after(() => rm(folder, { recursive: true }));
-  const kubeconfig = join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, hub.admin.exportConfig());
+  const kubeconfig = await adminFile(t, hub);
   const flags = spokes.flatMap(({ plane, plugin }) => [
     '--clusterprofile-access-provider',
     `${plane.name}=${plugin.command}`,

@@ -3,14 +3,13 @@ import { type TestContext, test } from 'node:test';
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { type ClusterChange, Fleet, type FleetOptions, setControllerReference } from '../../src/fleet/index.ts';
-import { CredentialProviders, RestConfig, type Wire } from '../../src/index.ts';
+import type { RestConfig, Wire } from '../../src/index.ts';
 import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { changesBetween } from '../../src/rest/request/previewed-writes.ts';
 import { readBeginning } from '../../src/util/printable.ts';
-import type { ControlPlane } from './control-plane.ts';
 import { profiles, publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, type Lifetime, lifetimeOf, startPlane } from './fixture.ts';
-import { kinds, startSpoke } from './spoke.ts';
+import { accessBy, adminOf, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { kinds, providersOf, startSpoke } from './spoke.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', fieldManager: 'test' } as const;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -22,33 +21,14 @@ async function startServers(t: TestContext, names: readonly string[]) {
   await registerCrd(hub);
   const spokes = await Promise.all(names.map((name) => startSpoke(life, name, kinds.token)));
   for (const { plane } of spokes) await publish(hub, plane.name, accessBy(plane.name, clusterOf(plane)));
-  const providers = new CredentialProviders(
-    spokes.map(({ plane, plugin }) => ({
-      name: plane.name,
-      execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command },
-    })),
-    { logger: { warn: () => {} } },
-  );
-  life.after(() => providers.close());
+  const providers = providersOf(life, spokes);
   const make = (options: Partial<FleetOptions> = {}) => {
-    const config = configOf(life, hub);
-    const fleet = new Fleet({
-      hub: config,
-      providers,
-      namespaces: ['default'],
-      logger: { warn: () => {} },
-      ...options,
-    });
+    const common = { providers, namespaces: ['default'], logger: { warn: () => {} } };
+    const fleet = new Fleet({ hub: adminOf(life, hub), ...common, ...options });
     life.after(() => fleet.close());
     return fleet;
   };
   return { life, hub, spokes: spokes.map(({ plane }) => plane), make };
-}
-
-function configOf(life: Lifetime, plane: ControlPlane): RestConfig {
-  const config = RestConfig.fromKubeConfig({ text: plane.admin.exportConfig() });
-  life.after(() => config.close());
-  return config;
 }
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -117,15 +97,15 @@ function addController(fleet: Fleet, failures: unknown[]) {
 
 test('a preview stores nothing on any server, and says of each object what the same controller then makes of it', async (t) => {
   const { life, hub, spokes, make } = await startServers(t, ['one', 'two']);
-  const admins = new Map([hub, ...spokes].map((plane) => [plane.name, configOf(life, plane)]));
-  const adminOf = (name: string) => admins.get(name) ?? assert.fail(name);
+  const admins = new Map([hub, ...spokes].map((plane) => [plane.name, adminOf(life, plane)]));
+  const configOf = (name: string) => admins.get(name) ?? assert.fail(name);
   for (const { name } of spokes) {
-    const maps = adminOf(name).resource<Wire<V1ConfigMap>>(configMaps);
+    const maps = configOf(name).resource<Wire<V1ConfigMap>>(configMaps);
     await maps.create({ metadata: { name: 'web', labels: { app: 'template' } } });
     await maps.create({ metadata: { name: 'web-old' } });
     await maps.create({ metadata: { name: 'web-copy' }, data: { of: 'nobody' } });
     // The service account's controller does not run here.
-    const accounts = adminOf(name).resource({ ...configMaps, kind: 'ServiceAccount' });
+    const accounts = configOf(name).resource({ ...configMaps, kind: 'ServiceAccount' });
     if (!(await accounts.find('default'))) await accounts.create({ metadata: { name: 'default' } });
   }
   const countAll = async () =>
@@ -156,7 +136,7 @@ test('a preview stores nothing on any server, and says of each object what the s
   await running;
   assert.deepEqual(failures, []);
   assert.deepEqual(await countAll(), before, 'no server has stored a write');
-  const leases = await adminOf('hub').resource({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).list();
+  const leases = await configOf('hub').resource({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).list();
   assert.deepEqual(
     leases.items.filter(({ metadata }) => metadata.name.startsWith('fleet-')),
     [],
@@ -170,7 +150,7 @@ test('a preview stores nothing on any server, and says of each object what the s
       await Promise.all(
         summary.map(async (write) => {
           const server = write.cluster.startsWith('default/') ? write.cluster.slice('default/'.length) : 'hub';
-          const response = await adminOf(server).fetch(write.path);
+          const response = await configOf(server).fetch(write.path);
           const found: unknown = response.ok ? await response.json() : undefined;
           const items = Object(found).items as readonly object[] | undefined; // a list where the server makes up the name
           return [write, items ? items.at(-1) : (found as object | undefined)] as const;
@@ -183,7 +163,7 @@ test('a preview stores nothing on any server, and says of each object what the s
   void real.run();
   await until('all is written', async () => {
     if (done() < 4) return false;
-    const reports = await adminOf('hub').resource(configMaps).list();
+    const reports = await configOf('hub').resource(configMaps).list();
     return reports.items.filter(({ metadata }) => metadata.name.endsWith('-report')).length === 2;
   });
   await real.close();
@@ -203,7 +183,7 @@ test('a preview stores nothing on any server, and says of each object what the s
     const withoutName = generateName === undefined ? text : text.replaceAll(name, `${generateName}*`);
     assert.deepEqual(JSON.parse(withoutName), write.changes, write.path);
   }
-  const secrets = await adminOf('one')
+  const secrets = await configOf('one')
     .resource({ ...configMaps, kind: 'Secret' })
     .list();
   assert.equal(secrets.items.length, 1, 'one child');

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { Fleet, type KubernetesObject } from '../../src/fleet/index.ts';
-import { CredentialProviders, RestConfig } from '../../src/index.ts';
 import { profiles, publish as publishProfile, registerCrd, setStatus } from './crd.ts';
-import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
-import { kinds, type Spoke, startSpoke } from './spoke.ts';
+import { accessBy, adminOf, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { kinds, providersOf, type Spoke, startSpoke } from './spoke.ts';
 
 const rounds = 30;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -21,14 +20,7 @@ test('every object of every spoke is reconciled in the end, through restarts, ro
   const spokes = await Promise.all(
     Object.entries(kinds).map(([name, kind]) => startSpoke(life, name, kind, ['--etcd-compaction-interval=5s'])),
   );
-  const providers = new CredentialProviders(
-    spokes.map(({ plane, plugin }) => ({
-      name: plane.name,
-      execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command },
-    })),
-    { logger: { warn: () => {} } },
-  );
-  life.after(() => providers.close());
+  const providers = providersOf(life, spokes);
   const custom = hub.admin.makeApiClient(CustomObjectsApi);
   const keyOf = ({ plane }: Spoke) => ({ ...profiles, namespace: 'default', name: plane.name });
   const statusOf = ({ plane }: Spoke) => accessBy(plane.name, clusterOf(plane));
@@ -41,9 +33,7 @@ test('every object of every spoke is reconciled in the end, through restarts, ro
   );
   let engagements = 0;
   let reconciles = 0;
-  const hubConfig = RestConfig.fromKubeConfig({ text: hub.admin.exportConfig() });
-  life.after(() => hubConfig.close());
-  const fleet = new Fleet({ hub: hubConfig, providers, namespaces: ['default'], logger: { warn: () => {} } });
+  const fleet = new Fleet({ hub: adminOf(life, hub), providers, namespaces: ['default'], logger: { warn: () => {} } });
   fleet.onEngage(() => {
     engagements += 1;
   });

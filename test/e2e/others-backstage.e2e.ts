@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { programEnvironment, writeInput } from '../fixtures/program.ts';
+import { programEnvironment } from '../fixtures/program.ts';
 import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { accessBy, adminFile, clusterOf, lifetimeOf, providerFile, startPlane } from './fixture.ts';
 import { startOther } from './others/program.ts';
 import { startCertifiedSpoke, startRotatingSpoke } from './others/rotation.ts';
 
@@ -44,16 +44,12 @@ test('@backstage/plugin-kubernetes-backend shows what two spokes have, by a toke
     const metadata = { name: `on-${name}`, labels: { 'backstage.io/kubernetes-id': 'demo' } };
     await plane.admin.makeApiClient(CoreV1Api).createNamespacedConfigMap({ namespace: 'default', body: { metadata } });
   }
-  const plugins = { token: one.plugin, certificate: two.plugin, failing };
-  const providers = Object.entries(plugins).map(([name, { command }]) => ({
-    name,
-    execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command },
-  }));
+  const commands = { token: one.plugin.command, certificate: two.plugin.command, failing: failing.command };
 
   const backstage = startOther(life, 'backstage', {
     ...programEnvironment(await temporaryFolder(t)),
-    KUBECONFIG: await writeInput(t, 'hub', hub.admin.exportConfig()),
-    PROVIDER_FILE: await writeInput(t, 'providers.json', { providers }),
+    KUBECONFIG: await adminFile(t, hub),
+    PROVIDER_FILE: await providerFile(t, commands),
   });
   const said: string[] = [];
   const ask = async () => {

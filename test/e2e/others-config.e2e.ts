@@ -1,9 +1,9 @@
 // Programs of others with the config of a ClusterProfile: `toKubeConfig` and `config.agent`. docs/other-programs.md.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { programEnvironment, writeInput } from '../fixtures/program.ts';
+import { programEnvironment } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
-import { accessBy, clusterOf, lifetimeOf } from './fixture.ts';
+import { accessBy, clusterOf, lifetimeOf, providerFile } from './fixture.ts';
 import { askAll, isHeld, startOther } from './others/program.ts';
 import { startCertifiedSpoke, startRotatingSpoke } from './others/rotation.ts';
 import type { Spoke } from './spoke.ts';
@@ -50,10 +50,9 @@ test('with the config of a ClusterProfile programs of others reach a cluster', a
 });
 
 async function environmentOf(t: TestContext, { plane, plugin }: Pick<Spoke, 'plane' | 'plugin'>) {
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command };
   return {
     ...programEnvironment(await temporaryFolder(t)),
-    PROVIDER_FILE: await writeInput(t, 'providers.json', { providers: [{ name: 'x', execConfig }] }),
+    PROVIDER_FILE: await providerFile(t, { x: plugin.command }),
     PROFILE: JSON.stringify({ metadata: { name: plane.name }, status: accessBy('x', clusterOf(plane)) }),
   };
 }

@@ -11,11 +11,11 @@ import { publish, registerCrd } from './crd.ts';
 import {
   accessBy,
   clusterOf,
-  kubeconfigText,
   type Lifetime,
   lifetimeOf,
+  operatorFile,
   programs,
-  serviceAccount,
+  providerFile,
   startPlane,
 } from './fixture.ts';
 import { askAll, isHeld, type OtherProgram, startOther } from './others/program.ts';
@@ -45,16 +45,10 @@ test('with a kubeconfig of clusterprofile kubeconfig programs of others reach a 
   await registerCrd(hub);
   await publish(hub, 'one', accessBy('token', clusterOf(spoke.plane)));
   await publish(hub, 'two', accessBy('certificate', clusterOf(certified.plane)));
-  const plugins = { token: spoke.plugin, certificate: certified.plugin };
-  const providers = Object.entries(plugins).map(([name, { command }]) => ({
-    name,
-    execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command },
-  }));
-  const providerFile = await writeInput(t, 'providers.json', { providers });
-  const operator = await serviceAccount(hub, 'operator');
-  const hubConfig = await writeInput(t, 'hub', kubeconfigText(hub, { token: await operator.mint() }));
+  const commands = { token: spoke.plugin.command, certificate: certified.plugin.command };
+  const [providers, hubConfig] = [await providerFile(t, commands), await operatorFile(t, hub)];
   const environment = async (profile: string) => {
-    const args = ['kubeconfig', profile, '--clusterprofile-provider-file', providerFile];
+    const args = ['kubeconfig', profile, '--clusterprofile-provider-file', providers];
     const { stdout, stderr } = await runProgram(t, args, { env: { KUBECONFIG: hubConfig } });
     assert.equal(stderr, '');
     const KUBECONFIG = await writeInput(t, profile, stdout);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -77,7 +77,6 @@ describe('eks-credentials', () => {
     await allow(plane, { kind: 'User', name: 'fleet-controller' });
     const token = join(await temporaryFolder(t), 'token');
     await writeFile(token, 'the-projected-token');
-    await chmod(plugin, 0o755);
     const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
     const recipe = await startRecipe(t, 'eks', {
       command: plugin,

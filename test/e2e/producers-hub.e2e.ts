@@ -1,6 +1,6 @@
 // Plugins that read Secrets of a real hub. docs/recipes/open-cluster-management.md, secrets-on-the-hub.md.
 import assert from 'node:assert/strict';
-import { chmod, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { request as forward } from 'node:https';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -92,7 +92,6 @@ describe('plugins that read Secrets of a real hub', () => {
     await write('spoke-1', { kubeconfig: content }, { 'fleet.example.dev/spoke': 'yes' });
     await write('unlabelled', { kubeconfig: content });
     const command = fileURLToPath(new URL('../../dist/plugins/kubeconfig-secretreader.js', import.meta.url));
-    await chmod(command, 0o755);
     const env = { KUBECONFIG: kubeconfig };
     const here = { command, env, servers: [spoke.server] };
     const recipe = await startRecipe(t, 'secrets-on-the-hub', here, 'plain');

@@ -1,6 +1,6 @@
 // Tokens of issuers that a real API server trusts: oidc-credentials', beside kubelogin's for AKS, gke-credentials' and SPIRE's. docs/recipes/aks.md, gke.md, oidc.md, spiffe.md.
 import assert from 'node:assert/strict';
-import { chmod, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -89,18 +89,18 @@ describe('issuers that an API server trusts', () => {
     return { file, write, trusts };
   }
 
+  /** A recipe of oidc-credentials. */
+  function startOidc(t: TestContext, page: string, files: Readonly<Record<string, string>>) {
+    const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
+    const env = { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: SSL_CERT_FILE };
+    const command = join(root, 'dist/plugins/oidc-credentials.js');
+    return startRecipe(t, page, { command, files, env, servers: [plane.server] });
+  }
+
   test('oidc-credentials --azure proves who it is by workload identity, with the request of kubelogin', async (t) => {
     const { file, write, trusts } = await projectedToken(t, 'api://AzureADTokenExchange');
     entraClients[entraClient] = { trusts };
-    const command = join(root, 'dist/plugins/oidc-credentials.js');
-    await chmod(command, 0o755);
-    const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
-    const recipe = await startRecipe(t, 'aks', {
-      command,
-      files: { '/var/run/secrets/azure/tokens/azure-identity-token': file },
-      env: { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: SSL_CERT_FILE },
-      servers: [plane.server],
-    });
+    const recipe = await startOidc(t, 'aks', { '/var/run/secrets/azure/tokens/azure-identity-token': file });
     const profile = await profileOf('aks', plane);
     const config = recipe.providers.getConfig(profile);
     assert.equal(await whoUnderBoth(t, config), `entra:${entraClient}`);
@@ -130,15 +130,7 @@ describe('issuers that an API server trusts', () => {
   test('oidc-credentials proves who it is with its projected token, for the cluster that the profile names', async (t) => {
     const { file, write, trusts } = await projectedToken(t, 'https://issuer.example.dev');
     clients['fleet-controller'] = { trusts };
-    const command = join(root, 'dist/plugins/oidc-credentials.js');
-    await chmod(command, 0o755);
-    const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
-    const recipe = await startRecipe(t, 'oidc', {
-      command,
-      files: { '/var/run/secrets/issuer.example.dev/token': file },
-      env: { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: SSL_CERT_FILE },
-      servers: [plane.server],
-    });
+    const recipe = await startOidc(t, 'oidc', { '/var/run/secrets/issuer.example.dev/token': file });
     const profileFor = (named: string) => {
       const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: named } }];
       return { status: accessBy('oidc', { ...clusterOf(plane), extensions }) };
@@ -167,7 +159,6 @@ describe('issuers that an API server trusts', () => {
     const isAsked = `[ "$*" = "api fetch jwt -audience ${audience} -socketPath /run/spire/agent-sockets/api.sock" ]`;
     await writeFile(agent, `#!/bin/sh\n${isAsked} || exit 2\nprintf '${print}' '${token}'\n`, { mode: 0o755 });
     const command = join(root, 'examples/plugins/spire-agent-jwt.ts');
-    await chmod(command, 0o755);
     const recipe = await startRecipe(t, 'spiffe', {
       command,
       files: { '/plugins/spire-agent': agent },
@@ -188,7 +179,6 @@ describe('issuers that an API server trusts', () => {
     const body = { access_token: await mint(), expires_in: 600, token_type: 'Bearer' };
     const metadata = await startMetadata(t, () => ({ body, headers: { 'Metadata-Flavor': 'Google' } }));
     const command = join(root, 'dist/plugins/gke-credentials.js');
-    await chmod(command, 0o755);
     const { host } = new URL(metadata.url);
     const recipe = await startRecipe(t, 'gke', {
       command,

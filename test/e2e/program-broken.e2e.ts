@@ -13,7 +13,7 @@ import { runProgram, writeInput } from '../fixtures/program.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, kubeconfigText, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { accessBy, clusterOf, lifetimeOf, operatorFile, providerFile, serviceAccount, startPlane } from './fixture.ts';
 
 /** The provider and the cluster that are published, the stage that fails, with the code of the library's error if it is one, and what is said. */
 type Broken = readonly [provider: string, cluster: object, fails: `${StageName}${string}`, says: RegExp];
@@ -97,19 +97,14 @@ test('check alone tells an operator the cause of each of eleven clusters that ar
   await publish(hub, 'healthy', accessBy('works', good));
   for (const [name, [provider, cluster]] of Object.entries(broken))
     await publish(hub, name, accessBy(provider, cluster));
-  const providers = await Promise.all(
-    Object.entries(answers).map(async ([name, answer]) => {
-      const { command } = await shellPlugin(t, print(answer));
-      return { name, execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command } };
-    }),
-  );
-  const providerFile = await writeInput(t, 'providers.json', { providers });
-  const operator = await serviceAccount(hub, 'operator');
-  const KUBECONFIG = await writeInput(t, 'hub', kubeconfigText(hub, { token: await operator.mint() }));
+  const commands: Record<string, string> = {};
+  for (const [name, answer] of Object.entries(answers)) commands[name] = (await shellPlugin(t, print(answer))).command;
+  const providers = await providerFile(t, commands);
+  const KUBECONFIG = await operatorFile(t, hub);
   await withoutEtcd.stopEtcd();
   life.after(paused.pause());
 
-  const args = ['check', '-A', '-o', 'json', '--clusterprofile-provider-file', providerFile];
+  const args = ['check', '-A', '-o', 'json', '--clusterprofile-provider-file', providers];
   const { stdout, stderr, exitCode } = await runProgram(t, args, { env: { KUBECONFIG } });
   assert.equal(stderr, '');
   const items: readonly { profile: string; failed?: string; stages: readonly Stage[] }[] = JSON.parse(stdout).items;

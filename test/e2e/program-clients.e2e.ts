@@ -8,7 +8,7 @@ import { execa } from 'execa';
 import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
+import { accessBy, clusterOf, lifetimeOf, operatorFile, programs, providerFile, startPlane } from './fixture.ts';
 import { goBuild } from './go-programs.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
@@ -25,19 +25,14 @@ describe('a kubeconfig and credentials of clusterprofile', () => {
     await publish(hub, 'one', accessBy('token', clusterOf(one.plane)));
     await publish(hub, 'two', accessBy('certificate', clusterOf(two.plane)));
     await publish(hub, 'refused', accessBy('stranger', clusterOf(two.plane)));
-    const execConfig = (command: string) => ({ apiVersion: 'client.authentication.k8s.io/v1', command });
-    const providerFile = await writeInput(t, 'providers.json', {
-      providers: [
-        { name: 'token', execConfig: execConfig(one.plugin.command) },
-        { name: 'certificate', execConfig: execConfig(two.plugin.command) },
-        { name: 'stranger', execConfig: execConfig(stranger.command) },
-      ],
-    });
-    const operator = await serviceAccount(hub, 'operator');
-    const hubConfig = await writeInput(t, 'hub', kubeconfigText(hub, { token: await operator.mint() }));
-    const flags = ['--clusterprofile-provider-file', providerFile];
+    const commands = {
+      token: one.plugin.command,
+      certificate: two.plugin.command,
+      stranger: stranger.command,
+    };
+    const flags = ['--clusterprofile-provider-file', await providerFile(t, commands)];
     const home = await temporaryFolder(t);
-    const env = { ...programEnvironment(home), KUBECONFIG: hubConfig };
+    const env = { ...programEnvironment(home), KUBECONFIG: await operatorFile(t, hub) };
     const config = join(home, 'config');
     const kubectl = (...args: string[]) =>
       execa(join(programs, 'kubectl'), args, { env: { ...env, KUBECONFIG: config }, extendEnv: false, reject: false });

@@ -8,7 +8,16 @@ import { execa } from 'execa';
 import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
+import {
+  accessBy,
+  clusterOf,
+  kubeconfigText,
+  lifetimeOf,
+  operatorFile,
+  programs,
+  providerFile,
+  startPlane,
+} from './fixture.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 /** A folder with kubectl's plugins, as an installation of the package has them in PATH. */
@@ -29,12 +38,8 @@ describe('an operator with a hub of two clusters, of which no provider serves on
     await registerCrd(hub);
     await publish(hub, 'spoke-0', accessBy('google', clusterOf(spoke.plane)), { env: 'prod' });
     await publish(hub, 'spoke-1', accessBy('azure', clusterOf(spoke.plane)), { env: 'dev' });
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: spoke.plugin.command };
-    const providerFile = await writeInput(t, 'providers.json', { providers: [{ name: 'google', execConfig }] });
-    const operator = await serviceAccount(hub, 'operator');
-    const kubeconfig = await writeInput(t, 'hub', kubeconfigText(hub, { token: await operator.mint() }));
-    const env = { KUBECONFIG: kubeconfig };
-    const flags = ['--clusterprofile-provider-file', providerFile];
+    const env = { KUBECONFIG: await operatorFile(t, hub) };
+    const flags = ['--clusterprofile-provider-file', await providerFile(t, { google: spoke.plugin.command })];
 
     const listed = await runProgram(t, ['get', ...flags], { env });
     assert.equal(listed.stderr, '');
@@ -98,12 +103,7 @@ describe('an operator with a hub of two clusters, of which no provider serves on
       unprivileged.stderr,
       /^error: the hub https:\S+ does not let you list clusterprofiles\.multicluster\.x-k8s\.io in namespace default: .*"system:serviceaccount:default:nobody" cannot list.*\nhint: {2}ask for the verb list on clusterprofiles/,
     );
-    const theirs = await serviceAccount(spoke.plane, 'operator');
-    const notHub = await runProgram(t, ['get'], {
-      env: {
-        KUBECONFIG: await writeInput(t, 'spoke', kubeconfigText(spoke.plane, { token: await theirs.mint() })),
-      },
-    });
+    const notHub = await runProgram(t, ['get'], { env: { KUBECONFIG: await operatorFile(t, spoke.plane) } });
     assert.match(notHub.stderr, /^error: the hub https:\S+ does not know clusterprofiles.*\nhint: .*kubectl apply -f /);
     assert.deepEqual([unprivileged.exitCode, notHub.exitCode], [4, 4]);
   });

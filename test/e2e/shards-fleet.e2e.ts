@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { CoordinationV1Api } from '@kubernetes/client-node';
-import { RestConfig } from '../../src/index.ts';
 import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { readBeginning } from '../../src/util/printable.ts';
+import { print, shellPlugin } from '../fixtures/script.ts';
 import { registerCrd } from './crd.ts';
-import { lifetimeOf, startPlane } from './fixture.ts';
-import { type Replica, startReplica } from './shards/replica.ts';
+import { adminFile, adminOf, lifetimeOf, startPlane } from './fixture.ts';
+import { startCrew } from './shards/replica.ts';
 import { areServed, callsBetween, gapsOf, overlapOf, publishAll, startSpokes } from './shards/spokes.ts';
 
 const clusters = 200;
@@ -24,38 +21,18 @@ test('five replicas share 200 clusters: never do two call one, whatever is kille
   const life = lifetimeOf(t);
   const hub = await startPlane(life, 'hub');
   await registerCrd(hub);
-  const folder = await mkdtemp(join(tmpdir(), 'shards-'));
-  life.after(() => rm(folder, { recursive: true }));
-  const [kubeconfig, command] = [join(folder, 'kubeconfig'), join(folder, 'plugin')];
-  await writeFile(kubeconfig, hub.admin.exportConfig());
-  const admin = RestConfig.fromKubeConfig({ path: kubeconfig });
-  const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential' };
-  await writeFile(
-    command,
-    `#!/bin/sh\necho '${JSON.stringify({ ...answer, status: { token: 'T' } })}' | sed s/T/$REPLICA/\n`,
-  );
-  await chmod(command, 0o755);
+  const kubeconfig = await adminFile(t, hub);
+  const admin = adminOf(life, hub);
+  const { command } = await shellPlugin(t, `(${print({ token: 'T' })}\n) | sed s/T/$REPLICA/`);
   const names = Array.from({ length: 30 }, (_, index) => `replica-${index}`);
   const spokes = await startSpokes(life, clusters, names);
   await publishAll(hub, spokes.addresses);
 
-  const all: Replica[] = [];
-  life.after(() => {
-    for (const { signal } of all) signal('SIGKILL');
-    return Promise.all(all.map(({ ended }) => ended));
-  });
-  const living = new Set<Replica>();
-  const start = () => {
-    const replica = startReplica(names[all.length] ?? assert.fail('too many'), { kubeconfig, command, durationMs });
-    all.push(replica);
-    living.add(replica);
-    return replica;
-  };
-  const first = () => [...living][0] ?? assert.fail('no replica lives');
+  const { all, living, first, start, end, check } = startCrew(life, { kubeconfig, command, durationMs }, 'clusters');
   const until = async (what: string, holds: () => boolean | Promise<boolean>) => {
     const patience = performance.now() + 90_000;
     while (!(await holds())) {
-      for (const { identity, hasEnded } of living) assert.ok(!hasEnded, `${identity} has ended by itself`);
+      check();
       if (performance.now() > patience) assert.fail(`not within 90 s: ${what}; ${told()}`);
       await pause(100);
     }
@@ -125,10 +102,7 @@ test('five replicas share 200 clusters: never do two call one, whatever is kille
   assert.ok(quiet.each < (5 / (renewMs / 1_000)) * 1.3, `${quiet.each} writes a second while nothing happens`);
 
   await phase('kill -9 of one', async () => {
-    const killed = first();
-    living.delete(killed);
-    killed.signal('SIGKILL');
-    await killed.ended;
+    await end('SIGKILL');
     return undefined;
   });
   await phase('another one joins', async () => void start());
@@ -144,11 +118,7 @@ test('five replicas share 200 clusters: never do two call one, whatever is kille
     return undefined;
   });
   const graceful = await phase('a graceful stop of one', async () => {
-    const leaving = first();
-    living.delete(leaving);
-    leaving.signal('SIGTERM');
-    await leaving.ended;
-    assert.equal(leaving.owned.size, 0);
+    assert.equal((await end('SIGTERM')).owned.size, 0);
     return undefined;
   });
   assert.ok(
@@ -160,9 +130,7 @@ test('five replicas share 200 clusters: never do two call one, whatever is kille
     for (const old of [...living]) {
       const next = start();
       await until('the new one has shards', () => next.owned.size > 0);
-      living.delete(old);
-      old.signal('SIGTERM');
-      await old.ended;
+      await end('SIGTERM', old);
     }
     return undefined;
   });

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { RestConfig } from '../../src/index.ts';
 import { registerCrd } from './crd.ts';
-import { lifetimeOf, startPlane } from './fixture.ts';
+import { adminFile, adminOf, lifetimeOf, startPlane } from './fixture.ts';
 import { startHubObjects } from './shards/hub-objects.ts';
-import { type Replica, startReplica } from './shards/replica.ts';
+import { type Replica, startCrew } from './shards/replica.ts';
 
 const durationMs = 6_000;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -17,28 +13,12 @@ test('three replicas share the objects of a hub: never do two write to one, and 
   const life = lifetimeOf(t);
   const hub = await startPlane(life, 'hub');
   await registerCrd(hub);
-  const folder = await mkdtemp(join(tmpdir(), 'shards-'));
-  life.after(() => rm(folder, { recursive: true }));
-  const kubeconfig = join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, hub.admin.exportConfig());
-  const admin = RestConfig.fromKubeConfig({ path: kubeconfig });
-  life.after(() => admin.close());
-  const objects = startHubObjects(life, admin);
+  const kubeconfig = await adminFile(t, hub);
+  const objects = startHubObjects(life, adminOf(life, hub));
   await objects.create(12);
 
-  const all: Replica[] = [];
-  life.after(() => {
-    for (const { signal } of all) signal('SIGKILL');
-    return Promise.all(all.map(({ ended }) => ended));
-  });
-  const living = new Set<Replica>();
+  const { all, living, first, start, end, check } = startCrew(life, { kubeconfig, command: '', durationMs }, 'hub');
   let stopped: Replica | undefined;
-  const start = () => {
-    const replica = startReplica(`replica-${all.length}`, { kubeconfig, command: '', durationMs }, 'hub');
-    all.push(replica);
-    living.add(replica);
-  };
-  const first = () => [...living][0] ?? assert.fail('no replica lives');
   /** After what happens, each object is written by one of those that live. */
   const phase = async (what: string, act: () => Promise<unknown> | undefined) => {
     await act();
@@ -47,7 +27,7 @@ test('three replicas share the objects of a hub: never do two write to one, and 
     const patience = performance.now() + 90_000;
     while (!objects.areServed(since, identities)) {
       const warnings = all.map(({ identity, warnings: said }) => `${identity}: ${said.at(-1)}`);
-      for (const { identity, hasEnded } of living) assert.ok(!hasEnded, `${identity} has ended by itself`);
+      check();
       if (performance.now() > patience) assert.fail(`${what}: not all objects within 90 s; ${warnings.join('; ')}`);
       await pause(100);
     }
@@ -61,10 +41,7 @@ test('three replicas share the objects of a hub: never do two write to one, and 
     t.diagnostic(`${what}: all objects are written again after ${((monotonic() - since) / 1_000).toFixed(2)} s`);
   };
   const kill = async () => {
-    const killed = first();
-    living.delete(killed);
-    killed.signal('SIGKILL');
-    await killed.ended;
+    await end('SIGKILL');
     // While nobody has its shards.
     await objects.create(2);
   };
@@ -91,9 +68,7 @@ test('three replicas share the objects of a hub: never do two write to one, and 
   await phase('a rolling update of all', async () => {
     for (const old of [...living]) {
       start();
-      living.delete(old);
-      old.signal('SIGTERM');
-      await old.ended;
+      await end('SIGTERM', old);
     }
   });
 });

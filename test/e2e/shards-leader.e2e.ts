@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { CoordinationV1Api } from '@kubernetes/client-node';
 import { Random } from '../fixtures/random.ts';
-import { lifetimeOf, startPlane } from './fixture.ts';
+import { adminFile, lifetimeOf, startPlane } from './fixture.ts';
 import { type Contender, type Leading, type Side, startContender, timing } from './shards/contender.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -18,10 +15,7 @@ const stopMs = timing.leaseDurationMs + 1_000;
 test("client-go's leader election and ours, on one Lease: never do both lead, whoever is killed, stopped or ends", async (t) => {
   const life = lifetimeOf(t);
   const plane = await startPlane(life, 'leader');
-  const folder = await mkdtemp(join(tmpdir(), 'leader-'));
-  life.after(() => rm(folder, { recursive: true }));
-  const kubeconfig = join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, plane.admin.exportConfig());
+  const kubeconfig = await adminFile(t, plane);
   const place = { program: process.env.E2E_LEADER ?? '', kubeconfig, namespace: 'default', name: 'contended' };
   const all: Contender[] = [];
   life.after(() => {

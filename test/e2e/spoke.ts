@@ -50,6 +50,19 @@ export function configFor(
   });
 }
 
+/** Providers with the spokes' plugins, under the spokes' names. They end with the test. */
+export function providersOf(life: Lifetime, spokes: readonly Spoke[]): CredentialProviders {
+  const providers = new CredentialProviders(
+    spokes.map(({ plane, plugin }) => ({
+      name: plane.name,
+      execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command },
+    })),
+    { logger: { warn: () => {} } },
+  );
+  life.after(() => providers.close());
+  return providers;
+}
+
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 /** The kinds of credentials that a spoke may take. */
 export const kinds = {

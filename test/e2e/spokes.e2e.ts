@@ -9,10 +9,10 @@ import {
   type KubernetesObject,
   makeInformer,
 } from '@kubernetes/client-node';
-import { type ClusterProfile, CredentialProviders, type RestConfig } from '../../src/index.ts';
+import type { ClusterProfile, RestConfig } from '../../src/index.ts';
 import { profiles, publish as publishProfile, registerCrd } from './crd.ts';
 import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
-import { kinds, type Spoke, startSpoke } from './spoke.ts';
+import { kinds, providersOf, type Spoke, startSpoke } from './spoke.ts';
 
 const openDescriptors = () => readdirSync('/dev/fd').length;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -42,14 +42,7 @@ describe('a controller with a hub and three spokes', () => {
     const hub = await startPlane(life, 'hub');
     await registerCrd(hub);
     const spokes = await Promise.all(Object.entries(kinds).map(([name, kind]) => startSpoke(life, name, kind)));
-    const providers = new CredentialProviders(
-      spokes.map(({ plane, plugin }) => ({
-        name: plane.name,
-        execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command },
-      })),
-      { logger: { warn: () => {} } },
-    );
-    life.after(() => providers.close());
+    const providers = providersOf(life, spokes);
 
     // The cluster manager's part.
     const custom = hub.admin.makeApiClient(CustomObjectsApi);

@@ -1,6 +1,6 @@
 /** A recipe's own provider file, run on the machine of the test. */
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -54,6 +54,8 @@ export async function startRecipe(
   folder: string = page,
 ): Promise<Recipe> {
   const { providers } = parse(await readFile(join(examples, 'deploy', folder, 'providers.yaml'), 'utf8'));
+  // npm does so when it installs one.
+  await chmod(command, 0o755);
   const here = (text: string) => files[text] ?? text;
   /** Texts of here, and what the recipe has in their place. */
   const there = new Map<string, string>(Object.entries(files).map(([other, own]) => [own, other]));

@@ -10,8 +10,6 @@ const account = '123456789012';
 export interface Sts {
   /** What was asked of it, the newest last. */
   readonly actions: readonly string[];
-  /** Forgets the keys that it gave: what they have signed is refused. */
-  revoke(): void;
 }
 
 /** Gives keys of a role to who brings its web identity, and says whose key has signed a request. */
@@ -63,7 +61,7 @@ export async function startSts(internet: Internet, identities: Readonly<Record<s
     else if (action === 'GetCallerIdentity') callerIdentity(request, url, response);
     else response.writeHead(400).end();
   });
-  return { actions, revoke: () => keys.clear() };
+  return { actions };
 }
 
 function xml(name: string, value: object | string): string {

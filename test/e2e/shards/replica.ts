@@ -1,6 +1,8 @@
 // Replicas of a sharded fleet, each a process.
+import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import type { Lifetime } from '../fixture.ts';
 
 /** What a replica says of a shard; see `ShardChanged` of the fleet. */
 export interface ShardEvent {
@@ -28,12 +30,43 @@ export interface ReplicaOptions {
   readonly durationMs: number;
 }
 
-/** `of`: what the replicas share. */
-export function startReplica(
-  identity: string,
-  { kubeconfig, command, durationMs }: ReplicaOptions,
-  of: 'clusters' | 'hub' | 'children' = 'clusters',
-): Replica {
+/** What replicas share. */
+type Shared = 'clusters' | 'hub' | 'children';
+
+/** Replicas that are called by their number, and killed with the test. */
+export function startCrew(life: Lifetime, options: ReplicaOptions, of: Shared) {
+  const all: Replica[] = [];
+  const living = new Set<Replica>();
+  life.after(() => {
+    for (const { signal } of all) signal('SIGKILL');
+    return Promise.all(all.map(({ ended }) => ended));
+  });
+  const first = () => [...living][0] ?? assert.fail('no replica lives');
+  return {
+    all: all as readonly Replica[],
+    living,
+    first,
+    start: () => {
+      const replica = startReplica(`replica-${all.length}`, options, of);
+      all.push(replica);
+      living.add(replica);
+      return replica;
+    },
+    /** Ends one, and waits for that. */
+    end: async (signal: NodeJS.Signals, replica = first()) => {
+      living.delete(replica);
+      replica.signal(signal);
+      await replica.ended;
+      return replica;
+    },
+    /** Fails where one has ended by itself. */
+    check: () => {
+      for (const { identity, hasEnded } of living) assert.ok(!hasEnded, `${identity} has ended by itself`);
+    },
+  };
+}
+
+function startReplica(identity: string, { kubeconfig, command, durationMs }: ReplicaOptions, of: Shared): Replica {
   const name = { clusters: './replica-process.ts', hub: './hub-replica-process.ts', children: './children-process.ts' }[
     of
   ];
