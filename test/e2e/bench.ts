@@ -67,6 +67,30 @@ function reportRounds(results: ReadonlyMap<string, readonly Round[]>): void {
   }
 }
 
+/** Rounds of client-go and of each peer by turns. The first one of a process warms it up. */
+async function benchRounds(
+  kubeconfig: string,
+  peers: readonly (Peer | BarePeer)[],
+  requests: number,
+  workers: number,
+  verb = '',
+) {
+  const results = new Map<string, Round[]>();
+  const add = (name: string, round: Round) => results.set(name, [...(results.get(name) ?? []), round]);
+  const args = [kubeconfig, String(requests), String(workers), '2', ...(verb === '' ? [] : [verb])];
+  for (let round = 0; round < 6; round++) {
+    const { stdout } = await execa(goClient, args);
+    const measured: Round = JSON.parse(stdout.split('\n').at(-1) ?? '');
+    if (round > 0) add('client-go', measured);
+    for (const peer of peers) {
+      const count = peer.name.includes('ExecAuth') ? requests / 10 : requests;
+      const mine = await measure(peer, count, workers);
+      if (round > 0) add(peer.name, mine);
+    }
+  }
+  reportRounds(results);
+}
+
 /** `config.resource` beside client-go's dynamic client. */
 async function benchResources(cluster: BenchCluster, kubeconfig: string): Promise<void> {
   for (const verb of ['apply', 'get'] as const) {
@@ -76,19 +100,7 @@ async function benchResources(cluster: BenchCluster, kubeconfig: string): Promis
       [16, 3_200],
     ] as const) {
       heading(`${workers} ${workers === 1 ? 'caller' : 'callers'}: ${verb} of a ConfigMap on kube-apiserver`);
-      const results = new Map<string, Round[]>([
-        ['client-go', []],
-        [peer.name, []],
-      ]);
-      for (let round = 0; round < 6; round++) {
-        const { stdout } = await execa(goClient, [kubeconfig, String(requests), String(workers), '2', verb]);
-        const mine = await measure(peer, requests, workers);
-        // The first round of a process warms it up.
-        if (round === 0) continue;
-        results.get('client-go')?.push(JSON.parse(stdout.split('\n').at(-1) ?? ''));
-        results.get(peer.name)?.push(mine);
-      }
-      reportRounds(results);
+      await benchRounds(kubeconfig, [peer], requests, workers, verb);
     }
     await peer.close();
   }
@@ -142,20 +154,7 @@ try {
   for (const workers of [1, 8, 32] as const) {
     heading(`${workers} ${workers === 1 ? 'caller' : 'callers'} listing namespaces on kube-apiserver`);
     const requests = { 1: 1_000, 8: 3_200, 32: 6_400 }[workers];
-    const results = new Map<string, Round[]>();
-    const add = (name: string, round: Round) => results.set(name, [...(results.get(name) ?? []), round]);
-    for (let round = 0; round < 6; round++) {
-      const { stdout } = await execa(goClient, [kubeconfig, String(requests), String(workers), '2']);
-      // The first round of a process warms it up.
-      const measured: Round = JSON.parse(stdout.split('\n').at(-1) ?? '');
-      if (round > 0) add('client-go', measured);
-      for (const peer of peers) {
-        const count = peer.name.includes('ExecAuth') ? requests / 10 : requests;
-        const mine = await measure(peer, count, workers);
-        if (round > 0) add(peer.name, mine);
-      }
-    }
-    reportRounds(results);
+    await benchRounds(kubeconfig, peers, requests, workers);
   }
   await Promise.all(peers.map((peer) => peer.close()));
   await benchResources(cluster, kubeconfig);

@@ -7,12 +7,12 @@ import type { RestConfig, Wire } from '../../src/index.ts';
 import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { changesBetween } from '../../src/rest/request/previewed-writes.ts';
 import { readBeginning } from '../../src/util/printable.ts';
+import { until } from '../fixtures/until.ts';
 import { profiles, publish, registerCrd } from './crd.ts';
 import { accessBy, adminOf, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
 import { kinds, providersOf, startSpoke } from './spoke.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', fieldManager: 'test' } as const;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A hub with spokes, and fleets for them. */
 async function startServers(t: TestContext, names: readonly string[]) {
@@ -29,14 +29,6 @@ async function startServers(t: TestContext, names: readonly string[]) {
     return fleet;
   };
   return { life, hub, spokes: spokes.map(({ plane }) => plane), make };
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const patience = performance.now() + 90_000;
-  while (!(await holds())) {
-    if (performance.now() > patience) assert.fail(`not within 90 s: ${what}`);
-    await pause(100);
-  }
 }
 
 /** Writes that a server has stored, as it counts them, but for its own and the Leases of its peers. */
@@ -117,7 +109,7 @@ test('a preview stores nothing on any server, and says of each object what the s
   const preview = make({ preview: true, sharding: { namespace: 'default', name: 'fleet', identity: 'preview' } });
   const previewed = addController(preview, failures);
   const running = preview.run();
-  await until('both clusters are reconciled', () => previewed() >= 2);
+  await until(t, () => previewed() >= 2);
   const [{ config } = assert.fail()] = preview.clusters();
   const token = '/api/v1/namespaces/default/serviceaccounts/default/token';
   await assert.rejects(config.fetch(token, { method: 'POST', body: '{}' }), { code: 'PREVIEW_REFUSED' });
@@ -161,7 +153,7 @@ test('a preview stores nothing on any server, and says of each object what the s
   const real = make();
   const done = addController(real, failures);
   void real.run();
-  await until('all is written', async () => {
+  await until(t, async () => {
     if (done() < 4) return false;
     const reports = await configOf('hub').resource(configMaps).list();
     return reports.items.filter(({ metadata }) => metadata.name.endsWith('-report')).length === 2;
@@ -214,9 +206,9 @@ test('clusters are a source of controllers: a server that stops, comes back and 
   const replicas = ['a', 'b', 'c'].map(start);
   const names = spokes.map(({ name }) => `default/${name}`);
   const wasTold = (line: string) => told.filter((one) => one === line).length;
-  await until('each is engaged', () => names.every((name) => wasTold(`Engaged ${name}`) > 0));
+  await until(t, () => names.every((name) => wasTold(`Engaged ${name}`) > 0));
   const engaged = () => replicas.flatMap(({ fleet }) => fleet.clusters().map(({ name }) => name)).toSorted();
-  await until('each has one owner', () => engaged().join() === names.toSorted().join());
+  await until(t, () => engaged().join() === names.toSorted().join());
 
   const [one, two] = spokes;
   assert.ok(one && two);
@@ -224,10 +216,10 @@ test('clusters are a source of controllers: a server that stops, comes back and 
   // An outage that is shorter than the grace: the server starts again.
   await two.restart();
   const go = one.pause();
-  await until('it is missed', () => wasTold(`Unreachable default/${one.name}`) === 1);
+  await until(t, () => wasTold(`Unreachable default/${one.name}`) === 1);
   await hub.restart();
   go();
-  await until('it is back', () => wasTold(`Reachable default/${one.name}`) === 1);
+  await until(t, () => wasTold(`Reachable default/${one.name}`) === 1);
   assert.equal(wasTold(`Unreachable default/${two.name}`), 0);
 
   // The next owner tells what is the case, and nothing is told of what has not changed.
@@ -236,16 +228,16 @@ test('clusters are a source of controllers: a server that stops, comes back and 
   const moved = first.fleet.clusters().map(({ name }) => name);
   told.length = 0;
   await first.fleet.close();
-  await until('another one has them', () => moved.every((name) => wasTold(`Engaged ${name}`) > 0));
+  await until(t, () => moved.every((name) => wasTold(`Engaged ${name}`) > 0));
   assert.equal(told.filter((line) => line.startsWith('Gone')).length, 0);
 
   // A profile that is deleted while its cluster cannot be engaged.
   await one.close();
-  await until('it is missed again', () => wasTold(`Unreachable default/${one.name}`) > 0);
+  await until(t, () => wasTold(`Unreachable default/${one.name}`) > 0);
   const { CustomObjectsApi } = await import('@kubernetes/client-node');
   const custom = hub.admin.makeApiClient(CustomObjectsApi);
   await custom.deleteNamespacedCustomObject({ ...profiles, namespace: 'default', name: one.name });
-  await until('it is gone', () => wasTold(`Gone default/${one.name}`) === 1);
+  await until(t, () => wasTold(`Gone default/${one.name}`) === 1);
   await Promise.all(replicas.map(({ fleet }) => fleet.close()));
   assert.equal(wasTold(`Gone default/${one.name}`), 1);
 });

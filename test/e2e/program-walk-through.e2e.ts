@@ -1,11 +1,9 @@
 // The commands of docs/walk-through.md, as npm run demo -- real runs them.
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { blocks } from '../fixtures/docs.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
 import { programs } from './fixture.ts';
 
 const demo = fileURLToPath(new URL('./demo.ts', import.meta.url));
@@ -28,18 +26,4 @@ test('the walk-through is true: both spokes are used, a revoked token is named, 
   assert.match(revoked, /^ {2}FAIL {2}authentication .* refuses the credential \(401/m);
   assert.match(after, /^fleet-system\/spoke-1: labelled team-a$/m);
   assert.doesNotMatch(all, /eyJ[\w-]+\.eyJ/, 'no token is printed');
-});
-
-test('Ctrl-C in the walk-through leaves no folder behind', async (t) => {
-  const TMPDIR = await temporaryFolder(t);
-  const env = { KUBEBUILDER_ASSETS: programs, TMPDIR };
-  // A process group of its own, as a shell would give it: Ctrl-C is for all that is in it.
-  const child = execa(process.execPath, [demo], { env, detached: true, all: true, reject: false });
-  t.after(() => child.kill('SIGKILL'));
-  for await (const line of child.iterable({ from: 'all' })) {
-    if (line.includes('namespace/default condition met') && child.pid) process.kill(-child.pid, 'SIGINT');
-  }
-  const { exitCode, all } = await child;
-  assert.equal(exitCode, 1, all);
-  assert.deepEqual(await readdir(TMPDIR), []);
 });

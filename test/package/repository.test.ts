@@ -4,7 +4,6 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { execa } from 'execa';
 import { parse } from 'yaml';
 import { defaultKubernetes, kubernetesVersions } from '../e2e/go-programs.ts';
 
@@ -76,12 +75,6 @@ test('the workflow `test` runs what .ci/run does in minutes, on Linux and macOS,
 test('the workflow `kubernetes` runs every version that `e2e` does not', () => {
   const { matrix } = parse(read('.github/workflows/kubernetes.yml')).jobs.kubernetes.strategy;
   assert.deepEqual([...matrix.kubernetes, defaultKubernetes].sort(), kubernetesVersions);
-});
-
-test('test:e2e names the versions of Kubernetes that there are where it is asked for another', async () => {
-  const run = await execa(process.execPath, [join(root, 'test/e2e/run.ts'), '--kubernetes', '1.5'], { reject: false });
-  assert.equal(run.exitCode, 2);
-  assert.match(run.stderr, new RegExp(`^--kubernetes 1.5: there are ${kubernetesVersions.join(', ')}\n`));
 });
 
 test('the README and the changelog name the versions that there are', () => {
