@@ -5,6 +5,7 @@ import type { ClusterProfile, CredentialProvidersOptions, Provider } from '../..
 import { CredentialProviders, type RestConfig } from '../../src/index.ts';
 import type { PluginAnswer } from '../../src/testing/index.ts';
 import { startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { clusterOf } from '../fixtures/kubeconfigs.ts';
 import { shellPlugin } from '../fixtures/script.ts';
 
 /** A way to break a set-up: does what a user does, and fails as it fails for him. */
@@ -30,8 +31,7 @@ interface Parts {
 export async function configWith(t: TestContext, parts: Parts = {}): Promise<RestConfig> {
   const cluster = await startCluster(t);
   const plugin = parts.script === undefined ? await startPlugin(t, parts.answer) : await shellPlugin(t, parts.script);
-  const own = { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData };
-  const status = { accessProviders: [{ name: 'google', cluster: { ...own, ...parts.cluster } }] };
+  const status = { accessProviders: [{ name: 'google', cluster: { ...clusterOf(cluster), ...parts.cluster } }] };
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, ...parts.exec } as const;
   const providers = new CredentialProviders([{ name: 'google', execConfig, ...parts.provider }], {
     logger: { warn: () => undefined },

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { startCluster } from '../fixtures/fleet.ts';
+import { clusterOf, profileOf } from '../fixtures/operated-fleet.ts';
 import { runProgram, startProgram, writeInput } from '../fixtures/program.ts';
 import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
@@ -32,29 +33,9 @@ async function startHub(t: TestContext, name: Name) {
     if (url.includes('/secrets/')) secrets.push(url);
   };
   const metadata = { namespace: 'fleet', name: 'spoke-1' };
-  const profile = {
-    apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-    kind: 'ClusterProfile',
-    metadata,
-    spec: { clusterManager: { name: 'test' } },
-    status: {
-      accessProviders: [
-        {
-          name: 'secretreader',
-          cluster: {
-            server: spoke.url,
-            'certificate-authority-data': spoke.certificateAuthorityData,
-            extensions: [
-              {
-                name: 'client.authentication.k8s.io/exec',
-                extension: { clusterName: 'spoke-1', clusterProfileNamespace: 'fleet' },
-              },
-            ],
-          },
-        },
-      ],
-    },
-  };
+  const extension = { clusterName: 'spoke-1', clusterProfileNamespace: 'fleet' };
+  const extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
+  const profile = profileOf('spoke-1', 'secretreader', { ...clusterOf(spoke), extensions });
   hub.add([{ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { token } }, profile]);
   return { hub, spoke, secrets, profile };
 }
@@ -62,29 +43,17 @@ async function startHub(t: TestContext, name: Name) {
 async function start(t: TestContext) {
   const all = { prod: await startHub(t, 'prod'), staging: await startHub(t, 'staging') };
   const folder = await temporaryFolder(t);
-  const kubeconfig = (names: readonly Name[]) => {
-    const entries = (kind: string, of: (name: Name) => object) => ({
-      [kind]: names.map((name) => ({ name, ...of(name) })),
-    });
-    return JSON.stringify({
+  const kubeconfig = (names: readonly Name[]) =>
+    JSON.stringify({
       apiVersion: 'v1',
       kind: 'Config',
       'current-context': names[0],
-      ...entries('clusters', (name) => ({
-        cluster: {
-          server: all[name].hub.url,
-          'certificate-authority-data': all[name].hub.certificateAuthorityData,
-        },
-      })),
-      ...entries('users', (name) => ({ user: { token: `${name}-hub` } })),
-      ...entries('contexts', (name) => ({ context: { cluster: name, user: name, namespace: 'fleet' } })),
+      clusters: names.map((name) => ({ name, cluster: clusterOf(all[name].hub) })),
+      users: names.map((name) => ({ name, user: { token: `${name}-hub` } })),
+      contexts: names.map((name) => ({ name, context: { cluster: name, user: name, namespace: 'fleet' } })),
     });
-  };
-  const [file, own, profiles] = ['config', 'own', 'profiles.json'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]; // of three
+  const path = (name: string) => join(folder, name);
+  const [file, own, profiles] = [path('config'), path('own'), path('profiles.json')];
   await writeFile(file, kubeconfig(hubs));
   await writeFile(own, kubeconfig(['staging']));
   await writeFile(profiles, JSON.stringify(all.staging.profile));
@@ -92,17 +61,13 @@ async function start(t: TestContext) {
   const home = await temporaryFolder(t);
   await mkdir(join(home, '.kube'));
   await writeFile(join(home, '.kube/config'), kubeconfig(['prod']));
-  const provider = {
-    name: 'secretreader',
-    execConfig: {
-      apiVersion: 'client.authentication.k8s.io/v1',
-      command: process.execPath,
-      args: [join(dist, 'plugins/secretreader.js')],
-      provideClusterInfo: true,
-    },
+  const execConfig = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: process.execPath,
+    args: [join(dist, 'plugins/secretreader.js')],
+    provideClusterInfo: true,
   };
-  const providers = join(folder, 'providers.json');
-  await writeFile(providers, JSON.stringify({ providers: [provider] }));
+  const providers = await writeInput(t, 'providers.json', { providers: [{ name: 'secretreader', execConfig }] });
   const flags = ['--clusterprofile-provider-file', providers];
   return { ...all, folder, file, own, home, profiles, flags };
 }

@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test';
 import { createCertificateAuthority } from '../../../src/testing/index.ts';
 import { startDeadServer } from '../../fixtures/dead-server.ts';
 import { startCluster } from '../../fixtures/fleet.ts';
+import { clusterOf } from '../../fixtures/kubeconfigs.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
 import { startTlsServer } from '../../fixtures/tls-server.ts';
 import { configWith, listWith, type SetUps } from '../set-up.ts';
@@ -35,8 +36,7 @@ export const connections: SetUps = {
   'the server hangs up': async (t) => {
     const cluster = await startCluster(t);
     cluster.failNext('reset', 100);
-    const own = { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData };
-    const config = await configWith(t, { cluster: own });
+    const config = await configWith(t, { cluster: clusterOf(cluster) });
     // A GET would be tried for ten seconds.
     return config.fetch('/api/v1/namespaces', { method: 'POST', body: '{}' });
   },
@@ -61,11 +61,10 @@ export const connections: SetUps = {
   'the server refuses the token': (t) => listWith(t, { answer: { token: 'of another cluster' } }),
   'the server refuses the token, and the refresh fails': async (t) => {
     const cluster = await startCluster(t);
-    const own = { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData };
     const script = `if [ "$(wc -l < "$DIR/runs")" -gt 1 ]; then echo 'the issuer is away' >&2; exit 1; fi\necho '${JSON.stringify(
       { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', status: { token: 'old' } },
     )}'`;
-    return listWith(t, { cluster: own, script });
+    return listWith(t, { cluster: clusterOf(cluster), script });
   },
   'the client certificate has expired': (t) => {
     const dates = { notBefore: new Date('2020-01-01'), notAfter: new Date('2021-01-01') };
@@ -75,14 +74,12 @@ export const connections: SetUps = {
   'the server forbids the request': async (t) => {
     const cluster = await startCluster(t);
     cluster.failNext({ status: 403, message: 'namespaces is forbidden: User "me" cannot list resource "namespaces"' });
-    const own = { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData };
-    return listWith(t, { cluster: own });
+    return listWith(t, { cluster: clusterOf(cluster) });
   },
   'the server redirects to another one': async (t) => {
     const cluster = await startCluster(t);
     cluster.failNext({ redirect: 'https://elsewhere.example.dev/' });
-    const own = { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData };
-    return (await configWith(t, { cluster: own })).fetch('/version');
+    return (await configWith(t, { cluster: clusterOf(cluster) })).fetch('/version');
   },
   'a header cannot be sent': async (t) => {
     const { access, dispatcher } = await configWith(t);
