@@ -24,11 +24,8 @@ const tokenFile = '/var/run/secrets/eks.amazonaws.com/serviceaccount/token';
 /** The authenticator's server for a cluster's name. Gives the file that tells an API server of it. */
 async function startAuthenticator(t: TestContext, life: Lifetime, env: Readonly<Record<string, string>>) {
   const folder = await temporaryFolder(t);
-  const [config, webhook, state] = ['config.yaml', 'webhook.yaml', 'state'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]; // three names, three paths
+  const path = (name: string) => join(folder, name);
+  const [config, webhook, state] = [path('config.yaml'), path('webhook.yaml'), path('state')];
   await mkdir(state);
   const mapRoles = [{ roleARN: role, username: 'fleet-controller', groups: [] }];
   await writeFile(config, JSON.stringify({ clusterID: 'spoke-1', server: { mapRoles } }));
@@ -37,17 +34,8 @@ async function startAuthenticator(t: TestContext, life: Lifetime, env: Readonly<
   await once(health, 'listening').catch(() => {});
   life.after(() => health.close());
   const port = await freePort();
-  const args = [
-    'server',
-    '--config',
-    config,
-    '--state-dir',
-    state,
-    '--generate-kubeconfig',
-    webhook,
-    '--port',
-    `${port}`,
-  ];
+  const files = [`--config=${config}`, `--state-dir=${state}`, `--generate-kubeconfig=${webhook}`];
+  const args = ['server', ...files, `--port=${port}`];
   const server = execa(producer('aws-iam-authenticator'), args, {
     env: { ...env, AWS_REGION: 'eu-west-1', AWS_EC2_METADATA_DISABLED: 'true' },
     reject: false,

@@ -78,17 +78,11 @@ describe('get -w', () => {
     const program = await startProgram(t, ['get', 'spoke-1', '-w', ...flags], { env });
     await program.shows(/^fleet +spoke-1 .* google\n/m);
     await watching;
-    const conditions = [
-      {
-        type: 'ControlPlaneHealthy',
-        status: 'False',
-        reason: 'Probe',
-        message: '',
-        lastTransitionTime: '2026-01-01T00:00:00Z',
-      },
-    ];
-    hub.set(profileOf('spoke-2', 'google', clusterOf(spoke), { conditions }));
-    hub.set(profileOf('spoke-1', 'google', clusterOf(spoke), { conditions }));
+    for (const name of ['spoke-2', 'spoke-1']) {
+      const profile = profileOf(name, 'google', clusterOf(spoke));
+      for (const condition of profile.status.conditions) condition.status = 'False';
+      hub.set(profile);
+    }
     await program.shows(/^fleet +spoke-1 +ocm +False .* google\n/m);
     hub.delete(profileOf('spoke-1', 'google', {}));
     await program.shows(/^fleet +spoke-1 .* deleted\n/m);

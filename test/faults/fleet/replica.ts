@@ -5,6 +5,7 @@ import { byName, Fleet, type KubernetesObject } from '../../../src/fleet/index.t
 import { CredentialProviders } from '../../../src/index.ts';
 import { FakeCluster, writePlugin } from '../../../src/testing/index.ts';
 import { restConfigFor } from '../../fixtures/fleet-hub.ts';
+import { profileOf } from '../../fixtures/operated-fleet.ts';
 import { type Address, startDead } from './dead-servers.ts';
 
 export type Order =
@@ -55,17 +56,7 @@ fleet.controller<Note>({
 const running = fleet.run();
 
 function publish(name: string, provider: string, { url: server, certificateAuthorityData }: Address): void {
-  hub.set({
-    apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-    kind: 'ClusterProfile',
-    metadata: { namespace: 'fleet', name },
-    spec: { clusterManager: { name: 'faults' } },
-    status: {
-      accessProviders: [
-        { name: provider, cluster: { server, 'certificate-authority-data': certificateAuthorityData } },
-      ],
-    },
-  });
+  hub.set(profileOf(name, provider, { server, 'certificate-authority-data': certificateAuthorityData }));
 }
 
 async function engage(good: readonly Address[], bad: readonly Address[]): Promise<void> {

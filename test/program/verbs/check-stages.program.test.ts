@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import { createCertificateAuthority, FakeCluster } from '../../../src/testing/index.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
+import { listen } from '../../fixtures/listen.ts';
 import { clusterOf, profileOf } from '../../fixtures/operated-fleet.ts';
 import { runProgram } from '../../fixtures/program.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
@@ -60,12 +60,7 @@ async function startOddServer(
     const [status, body, location] = typeof answer === 'function' ? answer(posted) : answer;
     response.writeHead(status, { 'content-type': 'application/json', ...(location ? { location } : {}) }).end(body);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const { port } = await listen(t, server);
   const data = Buffer.from(authority.certificate).toString('base64');
   return { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
 }
