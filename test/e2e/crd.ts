@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,14 +44,11 @@ export async function setStatus(hub: ControlPlane, name: string, status: object)
 
 /** Runs kubectl as the plane's admin. */
 export async function kubectlOf(plane: ControlPlane, ...args: readonly string[]): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'kubectl-'));
-  try {
-    const kubeconfig = join(folder, 'kubeconfig');
-    await writeFile(kubeconfig, plane.admin.exportConfig());
-    await execa(join(programs, 'kubectl'), ['--kubeconfig', kubeconfig, ...args]);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using temporary = await mkdtempDisposable(join(tmpdir(), 'kubectl-'));
+  const folder = temporary.path;
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, plane.admin.exportConfig());
+  await execa(join(programs, 'kubectl'), ['--kubeconfig', kubeconfig, ...args]);
 }
 
 /** Our CRD. */

@@ -1,6 +1,6 @@
 // One part of every comparison with Go: a program of theirs reads generated cases, a line each, and prints what it makes of them.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,19 +17,16 @@ export async function askGo(
   cases: readonly unknown[],
   flags: (source: string, temporary: string) => Promise<readonly string[]> = async () => [],
 ): Promise<readonly string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'differential-'));
-  try {
-    const path = join(folder, 'program');
-    const source = fileURLToPath(new URL(`./${module}/`, import.meta.url));
-    await goBuild(source, program, path, await flags(source, folder));
-    const input = cases.map((one) => JSON.stringify(one)).join('\n');
-    const { stdout } = await execa(path, { input, maxBuffer: 2 ** 30 });
-    const lines = stdout.split('\n');
-    assert.equal(lines.length, cases.length);
-    return lines;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using temporary = await mkdtempDisposable(join(tmpdir(), 'differential-'));
+  const folder = temporary.path;
+  const path = join(folder, 'program');
+  const source = fileURLToPath(new URL(`./${module}/`, import.meta.url));
+  await goBuild(source, program, path, await flags(source, folder));
+  const input = cases.map((one) => JSON.stringify(one)).join('\n');
+  const { stdout } = await execa(path, { input, maxBuffer: 2 ** 30 });
+  const lines = stdout.split('\n');
+  assert.equal(lines.length, cases.length);
+  return lines;
 }
 
 /**

@@ -1,6 +1,6 @@
 // Calls our Docker credential helper and a reference one with the client library that Docker itself uses.
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,31 +61,28 @@ function ruleFor({ action, serverURL }: Question, ours: string, theirs: string):
 
 /** How many calls came out how. */
 export async function compareDockerHelper(count: number, seed: number): Promise<ReadonlyMap<string, number>> {
-  const folder = await mkdtemp(join(tmpdir(), 'docker-helper-'));
-  try {
-    const env = await setUp(folder);
-    const generated: Question[] = fc
-      .sample(serverUrl, { numRuns: count, seed })
-      .map((serverURL) => ({ action: 'get', serverURL }));
-    const questions = [...actions, ...generated];
-    const both = questions.flatMap((question) => [
-      { ...question, env, helper: join(folder, 'ours') },
-      { ...question, env, helper: '' },
-    ]);
-    const lines = await askGo('docker', './helper', both);
-    const outcomes = new Map<string, number>();
-    for (const [index, question] of questions.entries()) {
-      const ours = lines[2 * index] ?? '';
-      const theirs = lines[2 * index + 1] ?? '';
-      const rule =
-        ours === theirs ? `the same: ${kindOf(question, ours)}` : ruleFor(question, ours, kindOf(question, theirs));
-      assert.ok(rule, `seed ${seed}: ${JSON.stringify(question)}\nours: ${ours}\ntheirs: ${theirs}`);
-      outcomes.set(rule, (outcomes.get(rule) ?? 0) + 1);
-    }
-    return outcomes;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  await using temporary = await mkdtempDisposable(join(tmpdir(), 'docker-helper-'));
+  const folder = temporary.path;
+  const env = await setUp(folder);
+  const generated: Question[] = fc
+    .sample(serverUrl, { numRuns: count, seed })
+    .map((serverURL) => ({ action: 'get', serverURL }));
+  const questions = [...actions, ...generated];
+  const both = questions.flatMap((question) => [
+    { ...question, env, helper: join(folder, 'ours') },
+    { ...question, env, helper: '' },
+  ]);
+  const lines = await askGo('docker', './helper', both);
+  const outcomes = new Map<string, number>();
+  for (const [index, question] of questions.entries()) {
+    const ours = lines[2 * index] ?? '';
+    const theirs = lines[2 * index + 1] ?? '';
+    const rule =
+      ours === theirs ? `the same: ${kindOf(question, ours)}` : ruleFor(question, ours, kindOf(question, theirs));
+    assert.ok(rule, `seed ${seed}: ${JSON.stringify(question)}\nours: ${ours}\ntheirs: ${theirs}`);
+    outcomes.set(rule, (outcomes.get(rule) ?? 0) + 1);
   }
+  return outcomes;
 }
 
 function kindOf({ action }: Question, line: string): string {

@@ -1,6 +1,6 @@
 // Compiles the Go excerpt of docs/migration.md with the Go library: what readers are told to replace has to be what they have.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,14 +13,11 @@ const moduleFolder = fileURLToPath(new URL('access/', import.meta.url));
 export async function compileMigration(): Promise<void> {
   const [excerpt, second] = blocks('docs/migration.md', 'go');
   assert.ok(excerpt && second === undefined, 'docs/migration.md has one excerpt in Go');
-  const folder = await mkdtemp(join(tmpdir(), 'migration-'));
-  try {
-    const file = join(folder, 'main.go');
-    await writeFile(file, programOf(excerpt));
-    await goBuild(moduleFolder, file, join(folder, 'program'));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using temporary = await mkdtempDisposable(join(tmpdir(), 'migration-'));
+  const folder = temporary.path;
+  const file = join(folder, 'main.go');
+  await writeFile(file, programOf(excerpt));
+  await goBuild(moduleFolder, file, join(folder, 'program'));
 }
 
 /** With what an excerpt leaves out: imports, the profile, and a use of what it makes. */

@@ -2,7 +2,7 @@
 // the installed package on another Node.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,8 @@ import { blocks, localLinks, prose } from '../fixtures/docs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { node } = parseArgs({ options: { node: { type: 'string', default: process.execPath } } }).values;
-const folder = await mkdtemp(join(tmpdir(), 'package-'));
+await using temporary = await mkdtempDisposable(join(tmpdir(), 'package-'));
+const folder = temporary.path;
 const shown = { stdout: 'inherit', stderr: 'inherit', preferLocal: true, localDir: root } as const;
 
 /** What the README's first program does not use. */
@@ -198,35 +199,31 @@ async function followReadme(): Promise<Readonly<Record<'checkout' | 'tarball' | 
   return { checkout, tarball: join(folder, `${name}-${version}.tgz`), project };
 }
 
-try {
-  const { checkout, tarball, project } = await followReadme();
-  const { stdout } = await execa('tar', ['-tzf', tarball]);
-  const paths = stdout.split('\n').map((path) => path.replace(/^package\//, ''));
-  const belongs =
-    /^(dist|src|crds|examples)\/|^docs\/(recipes\/)?[\w-]+\.(md|svg)$|^test\/messages\/messages\.txt$|^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$|^LICENSE$|^package\.json$/;
-  const stray = paths.filter((path) => !belongs.test(path));
-  assert.deepEqual(stray, [], 'these files do not belong in the package');
-  for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'docs/security.md', 'docs/stability.md']) {
-    assert.ok(paths.includes(path), `the package has no ${path}`);
-  }
-  for (const path of paths.filter((file) => file.endsWith('.js.map'))) {
-    const { sourcesContent } = JSON.parse(await readFile(join(checkout, path), 'utf8'));
-    assert.equal(sourcesContent, undefined, `${path}: the sources are in the package already`);
-  }
-  await checkSbom(checkout, paths);
-  await checkDeclarationMaps(checkout, new Set(paths));
-  checkLinks(new Set(paths));
-  console.log(`packed ${paths.length} files`);
-  await execa('publint', [tarball, '--strict'], shown);
-  await execa('attw', [tarball, '--profile', 'esm-only'], shown);
-  await writeFile(join(project, 'index.mjs'), consumer);
-  await execa(node, ['index.mjs'], { ...shown, cwd: project });
-  // The README's first program, bundled as docs/stability.md says.
-  await runCommands('npm install --no-save esbuild@0.28.2', project);
-  const [bundle = ''] = blocks('docs/stability.md', 'sh').filter((block) => block.startsWith('esbuild'));
-  await runCommands(`node_modules/.bin/${bundle}`, project);
-  assert.equal((await execa(node, ['bundle.mjs'], { cwd: project })).stdout, "[ 'default', 'kube-system' ]");
-  await compileFirstPrograms(project);
-} finally {
-  await rm(folder, { recursive: true, force: true });
+const { checkout, tarball, project } = await followReadme();
+const { stdout } = await execa('tar', ['-tzf', tarball]);
+const paths = stdout.split('\n').map((path) => path.replace(/^package\//, ''));
+const belongs =
+  /^(dist|src|crds|examples)\/|^docs\/(recipes\/)?[\w-]+\.(md|svg)$|^test\/messages\/messages\.txt$|^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$|^LICENSE$|^package\.json$/;
+const stray = paths.filter((path) => !belongs.test(path));
+assert.deepEqual(stray, [], 'these files do not belong in the package');
+for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'docs/security.md', 'docs/stability.md']) {
+  assert.ok(paths.includes(path), `the package has no ${path}`);
 }
+for (const path of paths.filter((file) => file.endsWith('.js.map'))) {
+  const { sourcesContent } = JSON.parse(await readFile(join(checkout, path), 'utf8'));
+  assert.equal(sourcesContent, undefined, `${path}: the sources are in the package already`);
+}
+await checkSbom(checkout, paths);
+await checkDeclarationMaps(checkout, new Set(paths));
+checkLinks(new Set(paths));
+console.log(`packed ${paths.length} files`);
+await execa('publint', [tarball, '--strict'], shown);
+await execa('attw', [tarball, '--profile', 'esm-only'], shown);
+await writeFile(join(project, 'index.mjs'), consumer);
+await execa(node, ['index.mjs'], { ...shown, cwd: project });
+// The README's first program, bundled as docs/stability.md says.
+await runCommands('npm install --no-save esbuild@0.28.2', project);
+const [bundle = ''] = blocks('docs/stability.md', 'sh').filter((block) => block.startsWith('esbuild'));
+await runCommands(`node_modules/.bin/${bundle}`, project);
+assert.equal((await execa(node, ['bundle.mjs'], { cwd: project })).stdout, "[ 'default', 'kube-system' ]");
+await compileFirstPrograms(project);

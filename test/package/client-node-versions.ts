@@ -2,7 +2,7 @@
 // flag. Downloads these versions from the package registry.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,32 +29,29 @@ const compilerOptions = {
   typeRoots: [join(root, 'node_modules/@types')],
 };
 
-const folder = await mkdtemp(join(tmpdir(), 'client-node-'));
-try {
-  const packed = await execa('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: root,
-  });
-  const [pack] = Object.values(JSON.parse(packed.stdout) as Record<string, { filename: string }>); // npm's own format
-  const tarball = join(folder, pack?.filename ?? assert.fail('npm packed nothing'));
-  for (const version of versions) {
-    const project = join(folder, version);
-    await mkdir(project);
-    const dependencies = { '@kubernetes/client-node': version };
-    await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
-    await copyFile(join(root, 'test/package/client-node-program.mjs'), join(project, 'program.mjs'));
-    await writeFile(join(project, 'consumer.ts'), consumer);
-    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }));
-    const options = ['--no-audit', '--no-fund', '--prefer-offline'];
-    await execa('npm', ['install', ...options, tarball], { cwd: project });
-    const manifest = await readFile(join(project, 'node_modules/@kubernetes/client-node/package.json'), 'utf8');
-    assert.equal(JSON.parse(manifest).version, version);
-    // This package has a copy of its own only where the project's does not do.
-    const own = join(project, 'node_modules/clusterprofile-credentials/node_modules/@kubernetes/client-node');
-    assert.equal(existsSync(own), !version.startsWith('2.'));
-    const { stdout } = await execa(process.execPath, ['program.mjs', root], { cwd: project, timeout: 120_000 });
-    await execa('tsc', ['-p', project], { preferLocal: true, localDir: root, stdout: 'inherit' });
-    console.log(`client-node ${version}: ${stdout}`);
-  }
-} finally {
-  await rm(folder, { recursive: true, force: true });
+await using temporary = await mkdtempDisposable(join(tmpdir(), 'client-node-'));
+const folder = temporary.path;
+const packed = await execa('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+  cwd: root,
+});
+const [pack] = Object.values(JSON.parse(packed.stdout) as Record<string, { filename: string }>); // npm's own format
+const tarball = join(folder, pack?.filename ?? assert.fail('npm packed nothing'));
+for (const version of versions) {
+  const project = join(folder, version);
+  await mkdir(project);
+  const dependencies = { '@kubernetes/client-node': version };
+  await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
+  await copyFile(join(root, 'test/package/client-node-program.mjs'), join(project, 'program.mjs'));
+  await writeFile(join(project, 'consumer.ts'), consumer);
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }));
+  const options = ['--no-audit', '--no-fund', '--prefer-offline'];
+  await execa('npm', ['install', ...options, tarball], { cwd: project });
+  const manifest = await readFile(join(project, 'node_modules/@kubernetes/client-node/package.json'), 'utf8');
+  assert.equal(JSON.parse(manifest).version, version);
+  // This package has a copy of its own only where the project's does not do.
+  const own = join(project, 'node_modules/clusterprofile-credentials/node_modules/@kubernetes/client-node');
+  assert.equal(existsSync(own), !version.startsWith('2.'));
+  const { stdout } = await execa(process.execPath, ['program.mjs', root], { cwd: project, timeout: 120_000 });
+  await execa('tsc', ['-p', project], { preferLocal: true, localDir: root, stdout: 'inherit' });
+  console.log(`client-node ${version}: ${stdout}`);
 }

