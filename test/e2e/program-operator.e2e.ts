@@ -66,12 +66,7 @@ describe('an operator with a hub of two clusters, of which no provider serves on
     assert.match(found.identity, /^system:serviceaccount:default:controller \(system:serviceaccounts, /);
     assert.match(found.version, /^v1\.\d+\./);
     assert.equal(found.ready, 'the API server says that it is ready');
-    const rights = [
-      '--can-i',
-      'list namespaces',
-      '--can-i',
-      'update deployments.apps/web -n shop --subresource status',
-    ];
+    const rights = ['--can-i=list namespaces', '--can-i=update deployments.apps/web -n shop --subresource status'];
     const { stdout } = await runProgram(t, ['check', 'spoke-0', ...rights, ...flags], { env });
     assert.match(stdout, /ok {4}permissions .* it may list namespaces, update deployments.* status\n1 cluster: 1 ok/);
     const mistaken = await runProgram(t, ['check', 'spoke-0', '--can-i', 'list podz', ...flags], { env });

@@ -90,16 +90,7 @@ describe('clusterprofile publish on real API servers', () => {
     });
     const rounds = [
       ['--from-kubeconfig', path('kubeconfig'), '-n', 'fleet', '--write-secrets', 'credentials'],
-      [
-        '--from-kubeconfig',
-        path('kubeconfig'),
-        '-n',
-        'bots',
-        '--service-account',
-        'bot',
-        '--cluster-role',
-        'cluster-admin',
-      ],
+      ['--from-kubeconfig', path('kubeconfig'), '-n', 'bots', '--service-account=bot', '--cluster-role=cluster-admin'],
       ['--from-cluster-api', '-A'],
     ];
     let output = '';

@@ -58,14 +58,7 @@ async function start(t: TestContext, clients: Readonly<Record<string, IssuerClie
 describe('oidc-credentials', () => {
   test('explains itself, answers, and ends with 2 where it is run in a wrong way', async (t) => {
     const { file, args } = await start(t, { controller: { secret: 'x' } });
-    const proof = [
-      '--client-id',
-      'controller',
-      '--client-secret-file',
-      await file('secret', 'x'),
-      '--audience',
-      'spoke',
-    ];
+    const proof = ['--client-id=controller', `--client-secret-file=${await file('secret', 'x')}`, '--audience=spoke'];
     const [help, good, wrong] = await Promise.all([
       run(['--help']),
       run([...args, ...proof]),
