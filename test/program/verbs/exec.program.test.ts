@@ -17,13 +17,8 @@ async function threeClusters(t: TestContext, [one, two, three]: readonly [string
     items: [profileOf(one, 'google', server), profileOf(two, 'google', server), profileOf(three, 'azure', server)],
   });
   const folder = await temporaryFolder(t);
-  const args = (...more: readonly string[]) => [
-    'exec',
-    '-f',
-    file,
-    '--clusterprofile-access-provider=google=/plugin',
-    ...more,
-  ];
+  const flags = ['-f', file, '--clusterprofile-access-provider=google=/plugin'];
+  const args = (...more: readonly string[]) => ['exec', ...flags, ...more];
   return { args, folder, env: { TMPDIR: folder } };
 }
 
@@ -60,21 +55,9 @@ cat > /dev/null; printf 'no end' >&2; grep -c -- "- credential$" "$KUBECONFIG"; 
 test('exec runs no more at once than --parallel says, ends what takes too long, and can leave the names out', async (t) => {
   const { args, env, folder } = await threeClusters(t);
   const busy = join(folder, 'busy');
+  const script = `mkdir ${busy} && sleep 0.1; rmdir ${busy} && echo done`;
   const [one, late] = await Promise.all([
-    runProgram(
-      t,
-      args(
-        '--parallel=1',
-        '--no-prefix',
-        'a',
-        'bb',
-        '--',
-        'sh',
-        '-c',
-        `mkdir ${busy} && sleep 0.1; rmdir ${busy} && echo done`,
-      ),
-      { env },
-    ),
+    runProgram(t, args('--parallel=1', '--no-prefix', 'a', 'bb', '--', 'sh', '-c', script), { env }),
     runProgram(t, args('--timeout=300ms', 'fleet/a', '--', 'sh', '-c', 'sleep 60 & wait'), { env }),
   ]);
   assert.deepEqual(one, { stdout: 'done\ndone', stderr: '2 clusters: 2 ok', exitCode: 0 });
