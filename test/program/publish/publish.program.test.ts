@@ -10,6 +10,8 @@ import { runProgram, writeKubeconfig } from '../../fixtures/program.ts';
 import { startPublished } from '../../fixtures/published.ts';
 import { until } from '../../fixtures/until.ts';
 
+const namesOf = (list: readonly { readonly metadata: { readonly name: string } }[]) =>
+  list.map(({ metadata }) => metadata.name);
 const condition = (profile: object | undefined) => Object(Object(profile).status).conditions?.[0];
 
 describe('clusterprofile publish --from-kubeconfig', () => {
@@ -190,10 +192,7 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     assert.match(stderr, /context nobody: its user has no credential/);
     assert.match(stderr, /context lost: .*"spoke-9", which is not in clusters/);
     assert.doesNotMatch(stderr + stdout, /hunter2/);
-    assert.deepEqual(
-      profiles().map(({ metadata }) => metadata.name),
-      ['one', 'taken'],
-    );
+    assert.deepEqual(namesOf(profiles()), ['one', 'taken']);
   });
 
   test('says that a cluster cannot be reached from here, and not that it is unhealthy', async (t) => {
@@ -234,10 +233,7 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     assert.match(without.stderr, /fleet\/three and 1 more: not in this source: --prune deletes/);
     const { stdout } = await run('--write-secrets', 'credentials', '--prune');
     assert.match(stdout, /clusterprofile fleet\/three +deleted/);
-    assert.deepEqual(
-      profiles().map(({ metadata }) => metadata.name),
-      ['foreign', 'one'],
-    );
+    assert.deepEqual(namesOf(profiles()), ['foreign', 'one']);
     assert.deepEqual(secrets('credentials'), []);
   });
 
@@ -257,10 +253,7 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     hub.setTokens({ hub: 'operator' });
     await writeFile(path('kubeconfig'), kubeconfig({ two: ['exec-2', 2] }));
     await program.shows(/fleet\/one +deleted/);
-    assert.deepEqual(
-      profiles().map(({ metadata }) => metadata.name),
-      ['two'],
-    );
+    assert.deepEqual(namesOf(profiles()), ['two']);
     const [, port] = /metrics on port (\d+)/.exec(program.shown()) ?? [];
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     assert.match(metrics, /^clusterprofile_publish_clusters\{healthy="True"\} 1$/m);
