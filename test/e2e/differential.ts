@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import fc from 'fast-check';
 import { goBuild } from './go-programs.ts';
+
+/** One of the words that a text has with lines between them. */
+export const words = (text: string): fc.Arbitrary<string> => fc.constantFrom(...text.split('|'));
 
 /**
  * The lines that a Go program of ours prints, one for each case. `module` is a folder beside this file. `flags` gives flags of

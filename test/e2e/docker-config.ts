@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { registryOf } from '../../src/image-credentials/cache.ts';
 import { toAuths } from '../../src/image-credentials/docker-config.ts';
 import { combine, Keyring, repositoryOf } from '../../src/image-credentials/keyring.ts';
-import { askGo, tally } from './differential.ts';
+import { askGo, tally, words } from './differential.ts';
 
 interface Login {
   readonly username: string;
@@ -17,7 +17,6 @@ interface Case {
   readonly answers: readonly Readonly<Record<string, Login>>[];
 }
 
-const words = (text: string) => fc.constantFrom(...text.split('|'));
 // More of the likely ones, or hardly any registry would be met twice.
 const registry = fc.oneof(
   { weight: 9, arbitrary: words('|docker.io/|index.docker.io/|r.example.dev/|r.example.dev/') },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { askGo } from './differential.ts';
+import { askGo, words } from './differential.ts';
 
 const helper = fileURLToPath(
   new URL('../../dist/image-credentials/docker-credential-clusterprofile.js', import.meta.url),
@@ -27,7 +27,6 @@ interface Question {
   readonly serverURL: string;
 }
 
-const words = (text: string) => fc.constantFrom(...text.split('|'));
 const serverUrl = fc
   .tuple(
     words('||https://|https://|http://|HTTPS://|//|ftp://'),

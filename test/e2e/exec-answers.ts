@@ -94,11 +94,7 @@ const wellFormed = fc
         fc.constant(v1),
         fc.oneof(
           fc.constantFrom(
-            '',
-            'v1',
-            '/v1',
-            'a/b/c',
-            ` ${v1}`,
+            ...['', 'v1', '/v1', 'a/b/c', ` ${v1}`],
             ...['v1beta1', 'v1alpha1', 'v2', ''].map((name) => group + name),
           ),
           notText,
@@ -133,23 +129,7 @@ const scalars = [
 const texts = fc.oneof(
   fc.constantFrom(...scalars).map((scalar) => `${head}status:\n  token: ${scalar}\n`),
   fc.constantFrom(
-    ...[
-      '',
-      ' ',
-      '\n',
-      '{}',
-      'null',
-      '[]',
-      '7',
-      '"x"',
-      'token',
-      '{',
-      '---',
-      '# nothing',
-      '{"a":1}',
-      '\u0000',
-      'a: b: c',
-    ],
+    ...'| |\n|{}|null|[]|7|"x"|token|{|---|# nothing|{"a":1}|\u0000|a: b: c'.split('|'),
     `---\n${head}status: { token: t }\n`,
     `---\n${head}status: { token: t }\n...\n`,
     `# a comment\n${head}status: { token: t }\n`,

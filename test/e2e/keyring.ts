@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { combine, type ImageCredential, isDockerHub, Keyring } from '../../src/image-credentials/keyring.ts';
-import { askGo, tally } from './differential.ts';
+import { askGo, tally, words } from './differential.ts';
 
 interface Case {
   readonly image: string;
@@ -10,7 +10,6 @@ interface Case {
   readonly answers: readonly Readonly<Record<string, string>>[];
 }
 
-const words = (text: string) => fc.constantFrom(...text.split('|'));
 // More of the likely ones, or hardly any key would match.
 const host = fc.oneof(
   { weight: 4, arbitrary: words('|gcr.io|index.docker.io|docker.io|a.example.dev|*.example.dev|*') },

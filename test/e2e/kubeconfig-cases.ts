@@ -2,6 +2,7 @@
 import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { caData } from '../fixtures/ca.ts';
+import { words } from './differential.ts';
 import { first, mostly, second, v1, written } from './exec-arbitraries.ts';
 
 /** `$DIR` stands for the machine's folder, which is the working directory too; `home` in it is the home. */
@@ -86,22 +87,9 @@ const cluster = fc
     some(
       {
         server: mostly<unknown>(
-          fc.constantFrom(
-            'https://h',
-            'https://h:6443',
-            'https://h/v1/projects/1',
-            'https://h/',
-            'http://localhost:8001',
-          ),
-          fc.constantFrom(
-            'http://h',
-            'h:443',
-            'h',
-            '',
-            'https://u:p@h',
-            'https://h/p?q',
-            'https://h?q',
-            'HTTPS://H',
+          words('https://h|https://h:6443|https://h/v1/projects/1|https://h/|http://localhost:8001'),
+          fc.constantFrom<unknown>(
+            ...'http://h|h:443|h||https://u:p@h|https://h/p?q|https://h?q|HTTPS://H'.split('|'),
             7,
           ),
         ),
@@ -177,22 +165,7 @@ const complete = fc
     }),
   );
 const oddTexts = fc.constantFrom(
-  ...[
-    '',
-    ' ',
-    '\n',
-    '# nothing\n',
-    'null',
-    '{}',
-    '[]',
-    '7',
-    'x',
-    '{',
-    'a: b: c',
-    '\u0000',
-    '---\n',
-    'current-context: c\n',
-  ],
+  ...'| |\n|# nothing\n|null|{}|[]|7|x|{|a: b: c|\u0000|---\n|current-context: c\n'.split('|'),
   ...['kind: Config\nkind: Config\n', 'apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n', 'current-context: yes\n'],
 );
 const file = fc.oneof({ weight: 20, arbitrary: complete }, { weight: 20, arbitrary: content }, oddTexts);
