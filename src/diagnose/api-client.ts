@@ -40,19 +40,23 @@ export function adviceOn(statusCode: number): string | undefined {
   return statusCode >= 500 ? 'see the log of the API server, its etcd, and what is in front of it' : undefined;
 }
 
-/** The longest answer in bytes: a page of 500 ClusterProfiles of the largest size. */
-const maxAnswerBytes = 256 * 1024 * 1024;
+/** The longest answer of a hub, in bytes: a page of 500 ClusterProfiles of the largest size. */
+const maxHubBytes = 256 * 1024 * 1024;
+/** Of a cluster, which is asked for small things only, and may be anybody's. */
+const maxAnswerBytes = 8 * 1024 * 1024;
 
 export class ApiClient {
   /** For messages. */
   readonly name: string;
   readonly server: string;
   readonly #dispatcher: AuthenticatedDispatcher;
+  readonly #maxBytes: number;
 
-  constructor(dispatcher: AuthenticatedDispatcher, destination: Destination) {
+  constructor(dispatcher: AuthenticatedDispatcher, destination: Destination, maxBytes = maxAnswerBytes) {
     this.name = destination.name;
     this.server = destination.cluster.server;
     this.#dispatcher = dispatcher;
+    this.#maxBytes = maxBytes;
   }
 
   /** Rejects with an error of this package if no answer comes, and with the signal's reason. */
@@ -72,7 +76,7 @@ export class ApiClient {
       },
       ...(post ? { body: JSON.stringify(post) } : {}),
     };
-    const answer = await sendRequest(this.#dispatcher, options, signal, maxAnswerBytes);
+    const answer = await sendRequest(this.#dispatcher, options, signal, this.#maxBytes);
     const { statusCode, headers } = answer;
     const text = answer.body.toString();
     const body = parseJson(text);
@@ -134,7 +138,7 @@ export function openKubeconfig(source: KubeconfigSource | undefined, context: st
     exec: destination.call?.exec,
     connect: (as) => {
       const to = as === undefined ? destination : { ...destination, impersonation: headersOf(as) };
-      return new ApiClient(new AuthenticatedDispatcher(connections, to), to);
+      return new ApiClient(new AuthenticatedDispatcher(connections, to), to, maxHubBytes);
     },
   };
 }

@@ -37,7 +37,13 @@ export {
   resolve,
 } from '../access/resolve.ts';
 export { fieldPath, nearest } from '../access/schema-problems.ts';
-export { createGlob } from '../access/url-pattern.ts';
+export {
+  createGlob,
+  parseHostPattern,
+  parseUrlPattern,
+  type UrlPattern,
+  withoutLastSlashes,
+} from '../access/url-pattern.ts';
 export { kubernetesTags, kubernetesYaml, parseYaml, readManifests, readYaml } from '../access/yaml-text.ts';
 export {
   ApiError,

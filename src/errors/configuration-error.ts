@@ -64,6 +64,8 @@ export class ProfileError extends CredentialsError {
 
 /** The most of an image's name that a message shows, in bytes: the longest name has 255, with a tag and a digest some 450. */
 const longestShownImage = 512;
+/** The most that is looked at: anybody may name an image. */
+const longestImage = 4_096;
 
 /** The name of an image cannot be used. */
 export class ImageError extends CredentialsError {
@@ -73,7 +75,7 @@ export class ImageError extends CredentialsError {
   readonly image: string;
 
   constructor(image: string, message: string) {
-    const shown = withoutUser(String(image));
+    const shown = withoutUser(String(image).slice(0, longestImage));
     super('ImageError', 'IMAGE_INVALID', `image "${printable(shown, longestShownImage)}": ${message}`);
     this.image = shown;
   }

@@ -152,4 +152,6 @@ test('a registry that cannot be one is an error that says what to write', async 
   const message = /is not the name of an image/;
   // @ts-expect-error no image
   await assert.rejects(providers.getCredentials(null), { code: 'IMAGE_INVALID', message });
+  // Not in a time that grows with the square of its length.
+  await assert.rejects(providers.getCredentials(':'.repeat(1_000_000)), { code: 'IMAGE_INVALID' });
 });

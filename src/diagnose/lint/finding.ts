@@ -1,6 +1,7 @@
 /** A finding of lint: a problem that the library would refuse, or advice. */
 import type { Place } from '../../access/yaml-text.ts';
 import type { ErrorCode, Problem } from '../../errors/index.ts';
+import { printable } from '../../util/printable.ts';
 
 /** The worst first. */
 export const severities = ['error', 'warning', 'note'] as const;
@@ -54,9 +55,13 @@ export function toFindings(
   }));
 }
 
+/** Bytes of a line: a file may be anybody's. */
+const longestLine = 8_192;
+
 /** `file:line:column: error: path: message (RULE)`, as compilers have it, so that editors find the place. */
 export function lineOfFinding({ file, line, column, severity, rule, path, message }: Finding): string {
-  return `${file}:${line}:${column}: ${severity}: ${path === '' ? '' : `${path}: `}${message} (${rule})`;
+  const text = `${file}:${line}:${column}: ${severity}: ${path === '' ? '' : `${path}: `}${message} (${rule})`;
+  return printable(text, longestLine);
 }
 
 /** In the order of the files, then of their lines, without duplicates. */

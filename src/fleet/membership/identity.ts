@@ -1,6 +1,7 @@
 /** Who a cluster is: its profile, and the key by which two profiles are one cluster. */
 import { createHash } from 'node:crypto';
 import type { ClusterProfile } from '../../access/cluster-profile.ts';
+import { withoutLastSlashes } from '../../access/url-pattern.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import { isText } from '../../util/guards.ts';
 
@@ -26,7 +27,7 @@ export function clusterOf(profile: FleetProfile): string {
     isText(Object(provider.cluster).server) ? [Object(provider.cluster)] : [],
   );
   if (!cluster) return byName(profile);
-  const server = URL.parse(cluster.server)?.href.replace(/\/+$/, '') ?? cluster.server;
+  const server = withoutLastSlashes(URL.parse(cluster.server)?.href ?? cluster.server);
   const path = ['tls-server-name', 'proxy-url', 'certificate-authority-data'].map((field) => cluster[field] || null);
   const digest = createHash('sha256').update(JSON.stringify([server, ...path]));
   return byServer + digest.digest('hex').slice(0, 32);

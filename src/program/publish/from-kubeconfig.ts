@@ -17,6 +17,7 @@ import {
   type StaticUser,
   secretsOfArguments,
   secretsOfEnvironment,
+  textAt,
 } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 import type { Refused, SourceCluster, SourceContent, SourceUser, StaticUserFields } from './source.ts';
@@ -141,7 +142,7 @@ const successors: Readonly<Record<string, string>> = {
 function adviceOnAuthProvider(user: unknown): string | undefined {
   const { 'auth-provider': provider, exec } = Object(user);
   if (!provider || exec) return undefined;
-  const name = String(Object(provider).name ?? '');
+  const name = textAt(provider, 'name') ?? '';
   const advice = successors[name] ?? 'use an exec plugin';
   return `its user has the auth-provider ${name}, which kubectl and this package do not support: ${advice}`;
 }
@@ -208,11 +209,15 @@ function read(path: string): string {
   }
 }
 
+/** The most that is read of a Secret: whoever writes one of a namespace must not keep the others waiting. */
+const longestInSecret = 128 * 1024;
+
 /**
  * The current context of a kubeconfig's text in a Secret, which `kubeconfig-secretreader` has to be able to read. Throws an `Unusable` that
  * says what is wrong with it.
  */
 export function readKubeconfigOfSecret(text: string, options: Pick<KubeconfigOptions, 'allowInsecureTls'>) {
+  if (text.length > longestInSecret) throw new Unusable(`it has more than ${longestInSecret} characters`);
   let access: KubeconfigAccess;
   try {
     const merged = mergeKubeconfigs([{ text, path: undefined, directory: undefined }]);

@@ -15,9 +15,12 @@ import {
   type NamedExtension,
   ProfileError,
   type Provider,
+  parseHostPattern,
+  parseUrlPattern,
   type ResolvedCluster,
   type ResolvedExec,
   resolve,
+  type UrlPattern,
   withoutProfile,
 } from '../../diagnose/index.ts';
 import type { Refused, SourceCluster } from './source.ts';
@@ -226,7 +229,15 @@ function newProvider(group: readonly Need[], isTaken: (name: string) => boolean)
   return group.reduce(widened, provider);
 }
 
-/** With what a cluster needs. A list that the provider does not have allows everything already. */
+// Whether a list of a provider takes a value for itself alone: whoever wrote the kubeconfig chose it, and it could be a pattern.
+const isOne = (pattern: UrlPattern | { readonly problem: string }) =>
+  !('problem' in pattern || 'network' in pattern || pattern.labels.includes('*'));
+const isOneUrl = (text: string) => isOne(parseUrlPattern(text, ['http:', 'https:', 'socks5:']));
+const isOneHost = (text: string) => isOne(parseHostPattern(text));
+const isOneText = (text: string) => !text.includes('*');
+const isOneVariable = (name: string) => /^[^*=,]+$/.test(name);
+
+/** With what a cluster needs, and of that only what is no pattern. A list that the provider does not have allows everything already. */
 function widened(provider: Provider, { source: { cluster }, exec }: Need): Provider {
   const { args, envs } = additionsOf(exec, provider.execConfig);
   const { server, tlsServerName, proxyUrl, insecureSkipTlsVerify } = cluster;
@@ -234,23 +245,31 @@ function widened(provider: Provider, { source: { cluster }, exec }: Need): Provi
   const isOpenToEnvs = (provider.profileSourcedEnvVarsPolicy ?? 'Ignore') !== 'Ignore';
   const hasServers = provider.allowedServers !== undefined;
   /** A list that is there has to have the values; one that is not, only if it is needed. */
-  const list = <K extends keyof Provider>(field: K, values: readonly (string | undefined)[], isNeeded: boolean) => {
+  const list = <K extends keyof Provider>(
+    field: K,
+    isExact: (value: string) => boolean,
+    values: readonly (string | undefined)[],
+    isNeeded: boolean,
+  ) => {
     const before = provider[field] as readonly string[] | undefined; // each of these fields is a list
-    const added = values.filter((value) => value !== undefined && !before?.includes(value));
-    return (isNeeded || before) && added.length > 0 ? { [field]: [...(before ?? []), ...new Set(added)] } : {};
+    const added = values.flatMap((value) => (value === undefined || before?.includes(value) ? [] : [value]));
+    if (added.length === 0 || !(isNeeded || before)) return {};
+    // Without a list a provider would allow everything.
+    return { [field]: [...(before ?? []), ...new Set(added.filter(isExact))] };
   };
   return {
     ...provider,
     ...(insecureSkipTlsVerify ? { allowInsecureTLS: true } : {}),
-    ...list('allowedServers', [server], hasServers),
-    ...list('allowedServerNames', [tlsServerName], hasServers),
-    ...list('allowedProxies', [proxyUrl], hasServers),
+    ...list('allowedServers', isOneUrl, [server], hasServers),
+    ...list('allowedServerNames', isOneHost, [tlsServerName], hasServers),
+    ...list('allowedProxies', isOneUrl, [proxyUrl], hasServers),
     ...(args.length === 0 ? {} : { profileSourcedCLIArgsPolicy: 'Append' }),
-    ...list('allowedArgs', args, !isOpenToArgs),
+    ...list('allowedArgs', isOneText, args, !isOpenToArgs),
     // A kubeconfig's variables beat those of the process.
     ...(envs.length === 0 || isOpenToEnvs ? {} : { profileSourcedEnvVarsPolicy: 'Replace' }),
     ...list(
       'allowedEnvVars',
+      isOneVariable,
       envs.map(({ name }) => name),
       !isOpenToEnvs,
     ),

@@ -11,6 +11,7 @@ import {
   type ResolvedAccess,
   resolve,
   toRfc3339,
+  withoutLastSlashes,
 } from '../../diagnose/index.ts';
 import { entryFile, forget, keep } from '../cache.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
@@ -123,7 +124,7 @@ function checkServer(
 }
 
 function normal(server: string): string {
-  return URL.parse(server)?.href.replace(/\/+$/, '') ?? server;
+  return withoutLastSlashes(URL.parse(server)?.href ?? server);
 }
 
 function toAnswer({ authorization, secrets: [token], keyPair, expiresAt }: Credential, apiVersion: ApiVersion): object {

@@ -3,7 +3,7 @@ import {
   type ConfiguredProvider,
   listAt,
   ProfileError,
-  printableLines,
+  printable,
   profileName,
   textAt,
   tryToResolve,
@@ -105,7 +105,7 @@ function createPrinter(call: Call, before: readonly number[]): (row: Row) => Pro
 /** As kubectl prints it; with its namespace if the same call would not find it without. Each verb takes both. */
 function nameLine({ namespace, name }: Row, home: string | undefined): string {
   const before = namespace === '' || namespace === home ? 'clusterprofile.multicluster.x-k8s.io' : namespace;
-  return `${printableLines(`${before}/${name}`)}\n`;
+  return `${printable(`${before}/${name}`, 1_024)}\n`;
 }
 
 const tableOptions = ({ options }: Call) => ({

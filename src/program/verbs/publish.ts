@@ -148,7 +148,7 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
   }
   const warn = (text: string) =>
     terminal.say(`${terminal.paint('yellow', 'note:', terminal.stderr)} ${printableLines(text)}`);
-  for (const note of round.notes) await warn(note);
+  for (const note of round.notes) await warn(printable(note, 4_096));
   if (round.vanished.length > 0 && !options.has('prune')) {
     const [first = '', ...more] = round.vanished;
     const others = more.length === 0 ? '' : ` and ${more.length} more`;
@@ -157,7 +157,7 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
   }
   for (const { origin, message } of round.refused) {
     const label = terminal.paint('red', 'not published:', terminal.stderr);
-    await terminal.say(`${label} ${printableLines(`${origin}: ${message}`)}`);
+    await terminal.say(`${label} ${printable(origin, 1_024)}: ${printableLines(message)}`);
   }
 }
 

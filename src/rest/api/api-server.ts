@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { withoutLastSlashes } from '../../access/url-pattern.ts';
 import { ApiError } from '../../errors/index.ts';
 import type { Timers } from '../../util/abortable.ts';
 import { isLoopback } from '../../util/hosts.ts';
@@ -32,7 +33,7 @@ export class ApiServer {
 
   constructor(config: ApiServerConfig) {
     this.#dispatcher = config.dispatcher as AuthenticatedDispatcher; // every RestConfig has one
-    this.url = (config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
+    this.url = withoutLastSlashes(config.getCurrentCluster()?.server ?? '');
   }
 
   /**

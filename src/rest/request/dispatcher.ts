@@ -1,7 +1,7 @@
 /** The front door of a config's requests, and the list of the layers that they pass. */
 import { Dispatcher } from 'undici';
 import type { ImpersonationHeaders } from '../../access/impersonation.ts';
-import type { Segments } from '../../access/url-pattern.ts';
+import { type Segments, withoutLastSlashes } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
 import { redactBeginning } from '../../redaction/known-secrets.ts';
@@ -61,7 +61,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.destroy = this.destroy.bind(this);
     const { origin, pathname } = new URL(destination.cluster.server);
     this.origin = origin;
-    this.basePath = pathname.replace(/\/+$/, '');
+    this.basePath = withoutLastSlashes(pathname);
     const { name, profile, cluster } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;
     this.cluster = { name, profile, server: cluster.server, hasAuthority };

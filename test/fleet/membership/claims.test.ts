@@ -117,6 +117,8 @@ test('a profile is identified by its ID in its ClusterSet, that of OCM, its serv
     { accessProviders: [null, { cluster: null }, { cluster: { server: 7 } }] },
   ])
     assert.equal(of(broken), 'n/p');
+  // Not in a time that grows with the square of its length: one profile would stop the fleet.
+  assert.match(at({ server: `https://a.example${'/'.repeat(1_000_000)}x` }), /^server /);
   const here = at({ server: 'https://a.example:443/' });
   assert.match(here, /^server [0-9a-f]{32}$/);
   assert.equal(at({ server: 'https://A.example', 'proxy-url': null, 'disable-compression': true }), here);

@@ -313,13 +313,21 @@ describe('clusterprofile publish --from-cluster-api', () => {
       secret('prod-ca', 'prod', 'not a kubeconfig'),
       secret('prod-user-kubeconfig', 'prod', first.kubeconfig()),
       secret('broken-kubeconfig', 'broken', '{"clusters": 7}'),
+      secret('long-kubeconfig', 'long', '#'.repeat(200_000)),
+      secret(
+        'odd-kubeconfig',
+        'odd',
+        first.kubeconfig().replace('"token":', '"auth-provider":{"name":{"toString":1}},"token":'),
+      ),
     ]);
     const { stdout, stderr, exitCode } = await runClusterApi('-A');
     assert.equal(exitCode, 10);
     assert.match(stdout, /^clusterprofile team\/prod +created +cluster-api-team, \S+, healthy/);
-    assert.match(stderr, /^not published: secret team\/broken-kubeconfig: .*clusters: must be a list$/);
+    assert.match(stderr, /^not published: secret team\/broken-kubeconfig: .*clusters: must be a list$/m);
+    assert.match(stderr, /^not published: secret team\/long-kubeconfig: it has more than 131072 characters$/m);
+    assert.match(stderr, /^not published: secret team\/odd-kubeconfig: its user has the auth-provider /m);
     assert.deepEqual(parse(await providers()).providers[0].allowedProfiles, { namespaces: ['team'] });
-    assert.equal(secrets('team').length, 4);
+    assert.equal(secrets('team').length, 6);
     first.setTokens({ rotated: 'controller' });
     hub.set(secret('prod-kubeconfig', 'prod', first.kubeconfig()));
     const flags = ['-n', 'team', '--clusterprofile-provider-file', path('providers.yaml')];

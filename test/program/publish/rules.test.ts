@@ -70,6 +70,31 @@ describe('planProviders', () => {
     assert.equal(served.length, 2);
   });
 
+  test('writes no pattern that a kubeconfig holds into a list: what only that would let through is not published', () => {
+    const kubeconfigs: Readonly<Record<string, readonly [exec: object, cluster?: object]>> = {
+      addresses: [{}, { server: 'https://10.1.2.3/0:6443' }],
+      hosts: [{}, { server: 'https://*.gke.goog' }],
+      broken: [{}, { server: 'https://10.1.2.3/99' }],
+      'tls-name': [{}, { tlsServerName: '*' }],
+      proxy: [{}, { proxyUrl: 'http://*.example.dev' }],
+      argument: [{ args: ['get-token', '*'] }],
+      variable: [{ env: [{ name: 'A*', value: '1' }] }],
+    };
+    const needs = Object.entries(kubeconfigs).map(([name, [exec, cluster]]) => needOf(name, exec, cluster));
+    const { providers, served, refused } = plan([], [needOf('one', {}), needOf('two', {}), ...needs]);
+    assert.deepEqual(
+      served.map(({ source }) => source.name),
+      ['one', 'two'],
+    );
+    assert.deepEqual(
+      refused.map(({ name }) => name),
+      Object.keys(kubeconfigs),
+    );
+    const { name: _, execConfig: __, ...lists } = providers[0] ?? assert.fail();
+    assert.deepEqual(lists.allowedEnvVars, []);
+    assert.doesNotMatch(JSON.stringify(lists), /\*|10\.1\.2\.3/);
+  });
+
   test('uses a provider of the file that fits, whatever it is called, and gives another command one of its own', () => {
     const execConfig = {
       apiVersion: 'client.authentication.k8s.io/v1',

@@ -123,6 +123,7 @@ describe('clusterprofile check', () => {
       busy: await startOddServer(t, { selfsubjectreviews: [429, '{"kind":"Status","message":"too many"}'] }),
       old: await startOddServer(t, { version: [200, '{"gitVersion":"v1.26.0"}'] }),
       none: await startOddServer(t, { version: [200, '[]'] }),
+      flood: await startOddServer(t, { version: [200, JSON.stringify('x'.repeat(9_000_000))] }),
       empty: { status: { accessProviders: null } },
       bare: {},
       authority: { ...clusterOf(spoke), 'certificate-authority-data': 'YQ==' },
@@ -153,6 +154,7 @@ describe('clusterprofile check', () => {
       busy: /FAIL {2}authentication .* status 429: too many\n.*retry later/,
       old: /- {5}identity .* the cluster does not support SelfSubjectReview\n.*v1\.26\.0/,
       none: /FAIL {2}version /,
+      flood: /FAIL {2}version .* RESPONSE_TOO_LARGE/,
       empty: /FAIL {2}provider .* NO_MATCHING_PROVIDER/,
       bare: /FAIL {2}profile .* SERVER_INVALID/,
       authority: /FAIL {2}profile .* CA_INVALID/,
@@ -162,7 +164,7 @@ describe('clusterprofile check', () => {
       unpublished: /FAIL {2}profile .* NO_MATCHING_PROVIDER: status: is missing/,
     };
     for (const [name, pattern] of Object.entries(expected)) assert.match(blocks[name] ?? '', pattern, name);
-    assert.match(stdout, /^23 clusters: 2 ok, 21 failed \(profile 4, provider 3, proxy 2, connection 1,/m);
+    assert.match(stdout, /^24 clusters: 2 ok, 22 failed \(profile 4, provider 3, proxy 2, connection 1,/m);
     assert.doesNotMatch(stdout, /s3cret|bind .*anonymous/);
     assert.equal(exitCode, 10);
     assert.match(stdout, /\n {3}2 x the credential did not arrive: .* \(fleet\/anonymous, fleet\/dropped\)\n/);

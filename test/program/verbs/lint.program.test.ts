@@ -25,6 +25,9 @@ test('lint prints a line for each finding, says how many there are, and ends wit
     writeInput(t, 'all.yaml', providers('7')),
     writeInput(t, 'good.yaml', providers('/nowhere/google', '  allowInsecureTLS: true\n')),
   ]);
+  const forged = await writeInput(t, 'forged.yaml', `${providers()}  "x\\e[2K\\rforged: ok\\nline": 1\n`);
+  const { stdout } = await runProgram(t, ['lint', forged]);
+  assert.match(stdout, /: providers\[0\]\.x\\u001b\[2K\\u000dforged: ok\\u000aline: is not a known field/);
   const [wrong, advised, strict] = await Promise.all([
     runProgram(t, ['lint', file, '-'], { input: profile }),
     runProgram(t, ['lint', good]),
