@@ -63,7 +63,8 @@ async function probedIn(t: TestContext, port: number): Promise<number> {
   // Its kind is 2 for keep-alive. Right after a response another timer may be set.
   await until(t, async () => {
     const lines = (await readFile('/proc/self/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
-    timer = (lines.find(([, , peer]) => peer === remote)?.[5] ?? '').split(':');
+    // 01 is an established one: one of an earlier connection to the port may wait for its end (TIME_WAIT).
+    timer = (lines.find(([, , peer, state]) => peer === remote && state === '01')?.[5] ?? '').split(':');
     return timer[0] === '02';
   });
   return Number.parseInt(timer[1] ?? '', 16);
