@@ -5,7 +5,6 @@ import {
   argsExtension,
   envsExtension,
   execExtension,
-  refusal,
   refused,
   resolveCluster,
   server,
@@ -46,12 +45,6 @@ describe('the exec extension', () => {
     const access = resolveCluster(withExtension(execExtension, extension), {}, exec);
     extension.clusterName = 'b';
     assert.deepEqual(access.exec.config, { clusterName: 'a' });
-  });
-
-  test('may not nest without end', () => {
-    const cyclic: Record<string, unknown> = {};
-    cyclic.self = cyclic;
-    assert.equal(refusal(() => resolveCluster(withExtension(execExtension, cyclic))).code, 'PROFILE_TOO_LARGE');
   });
 });
 
@@ -108,10 +101,6 @@ describe('additional-args', () => {
       refused(withExtension(argsExtension, ['ok', bad]), 'EXTENSION_INVALID', `${path}[1]`, append);
     });
   }
-
-  test('cannot be a hole in a list', () => {
-    refused(withExtension(argsExtension, new Array(1)), 'EXTENSION_INVALID', `${path}[0]`, append);
-  });
 
   test('must be a list', () => {
     for (const bad of [{}, 'text', 1, true])
