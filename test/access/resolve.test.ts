@@ -124,16 +124,4 @@ describe('resolve, whatever it is given', () => {
       { numRuns: 800 },
     );
   });
-
-  test('lets nothing of one profile reach the next', () => {
-    const policies = { profileSourcedCLIArgsPolicy: 'Append', profileSourcedEnvVarsPolicy: 'Replace' } as const;
-    const configured = configureProviders([provider(policies, exec)]);
-    const extensions = [
-      { name: argsExtension, extension: ['-leak'] },
-      { name: envsExtension, extension: { A: 'leak', LEAK: 'leak' } },
-    ];
-    resolve(profileOf({ accessProviders: [{ name: 'google', cluster: { server, extensions } }] }), configured);
-    const access = resolve(profileOf({ accessProviders: [{ name: 'google', cluster: { server } }] }), configured);
-    assert.ok(!JSON.stringify(access).includes('leak'));
-  });
 });
