@@ -31,6 +31,12 @@ describe('a pattern of URLs', () => {
     ['https://*.example.com', 'https://user@a.example.com', false],
     ['https://a.*.com', 'https://a.b.com', true],
     ['https://*.*.*.*', 'https://10.0.0.1', false],
+    ['https://*.10.0.0.1.nip.io', 'https://a.10.0.0.1.nip.io', true],
+    ['https://*.10.0.0.1.nip.io', 'https://10.0.0.1', false],
+    ['https://*.7.example.com', 'https://a.7.example.com', true],
+    ['https://*.7.example.com', 'https://a.8.example.com', false],
+    ['https://1.*.example.com', 'https://1.2.example.com', true],
+    ['https://1.*.example.com', 'https://2.2.example.com', false],
     ['https://10.0.0.1', 'https://10.0.0.1', true],
     ['https://10.0.0.1', 'https://0x0a.0.0.1', true],
     ['https://*', 'https://[::1]', false],
@@ -103,17 +109,6 @@ describe('a pattern of URLs', () => {
   ]) {
     test(`cannot be ${JSON.stringify(text)}`, () => assert.ok('problem' in parseUrlPattern(text, ['https:'])));
   }
-
-  test('may have numbers among its labels', () => {
-    for (const [pattern, url, other] of [
-      ['https://*.10.0.0.1.nip.io', 'https://a.10.0.0.1.nip.io', 'https://10.0.0.1'],
-      ['https://*.7.example.com', 'https://a.7.example.com', 'https://a.8.example.com'],
-      ['https://1.*.example.com', 'https://1.2.example.com', 'https://2.2.example.com'],
-    ] as const) {
-      assert.equal(matches(pattern, url), true, pattern);
-      assert.equal(matches(pattern, other), false, pattern);
-    }
-  });
 
   test('with a star in an address says how addresses are written', () => {
     for (const text of ['https://10.0.0.*', 'https://172.16.*.*']) {
