@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseArgs } from 'node:util';
-import { type FlagValues, flagOptions, parseFlags, pickFlags } from '../../src/access/flags.ts';
+import { flagOptions, parseFlags, pickFlags } from '../../src/access/flags.ts';
 import { google, problemsOf } from '../fixtures/flags.ts';
 
 function argvProblems(argv: readonly string[]): readonly string[] {
@@ -94,15 +94,6 @@ describe('a flag that is none of ours', () => {
     const [problem = ''] = argvProblems(['--clusterprofile-namespace=x']);
     assert.match(problem, /^--clusterprofile-namespace: is not a flag; known are --clusterprofile-access-provider, /);
     for (const flag of Object.keys(flagOptions)) assert.ok(problem.includes(`--${flag}`), flag);
-  });
-
-  test('is an error among the values of a parser that takes any flag', () => {
-    const args = ['--clusterprofile-plugin-polcy=DenyAll', '--port=1'];
-    const { values } = parseArgs({ args, options: flagOptions, strict: false });
-    const [problem = '', ...more] = problemsOf(values as FlagValues); // a parser that is not strict has no types
-    const meant = /--clusterprofile-plugin-polcy: is not a flag \(did you mean --clusterprofile-plugin-policy\?\)/;
-    assert.match(problem, meant);
-    assert.deepEqual(more, []);
   });
 
   test('is left alone where it does not begin as ours do, is a value of ours, or stands after "--"', () => {

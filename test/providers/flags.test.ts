@@ -1,12 +1,12 @@
 // What flags do to a controller that somebody else wrote.
 import assert from 'node:assert/strict';
-import { chmod, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { CredentialProviders, type CredentialProvidersOptions, flagOptions } from '../../src/index.ts';
 import { startPlugin } from '../fixtures/fleet.ts';
-import { print, setEnvironment, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { setEnvironment, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 
 const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://a.example.dev' } }] } };
 
@@ -25,14 +25,6 @@ describe('a flag for an option', () => {
     await assert.rejects(config.ready(), { code: 'PLUGIN_TIMEOUT' });
   });
 
-  test('refuses a plugin that others could replace', async (t) => {
-    const { command } = await startPlugin(t);
-    await chmod(command, 0o777);
-    await start(t, command, []).ready();
-    const strict = start(t, command, ['--clusterprofile-strict-plugin-files']);
-    await assert.rejects(strict.ready(), { code: 'PLUGIN_FILE_UNSAFE' });
-  });
-
   test('gives plugins a clean environment', async (t) => {
     setEnvironment(t, { CPC_TEST_FLAG: 'seen' });
     const plugin = await startPlugin(t);
@@ -40,21 +32,6 @@ describe('a flag for an option', () => {
     assert.equal((await plugin.lastEnvironment()).CPC_TEST_FLAG, undefined);
     await start(t, plugin.command, ['--clusterprofile-clean-environment=false']).ready();
     assert.equal((await plugin.lastEnvironment()).CPC_TEST_FLAG, 'seen');
-  });
-
-  test('limits how many plugins run at once', async (t) => {
-    // Two at once would find the other's folder.
-    const code = `mkdir "$DIR/one" || exit 1; sleep 0.05; rmdir "$DIR/one"\n${print({ token: 't' })}`;
-    const { command } = await shellPlugin(t, code);
-    const argv = [`--clusterprofile-access-provider=x=${command}`, '--clusterprofile-max-concurrent-runs=1'];
-    const providers = CredentialProviders.fromArgs(argv);
-    t.after(() => providers.close());
-    // Each has an input of its own.
-    const configs = ['a', 'b', 'c'].map((host) => {
-      const entry = { name: 'x', cluster: { server: `https://${host}.example.dev` } };
-      return providers.getConfig({ status: { accessProviders: [entry] } });
-    });
-    await Promise.all(configs.map((config) => config.ready()));
   });
 
   test('takes nothing back that the program asks for', (t) => {
@@ -75,9 +52,10 @@ describe('a flag for an option', () => {
 
 test('a misspelt flag starts no controller, whichever way its flags are read', () => {
   const polcy = '--clusterprofile-plugin-polcy=DenyAll';
-  const refused = { code: 'FLAG_INVALID', message: /did you mean --clusterprofile-plugin-policy\?/ };
+  const message = 'flags: --clusterprofile-plugin-polcy: is not a flag (did you mean --clusterprofile-plugin-policy?)';
+  const refused = { code: 'FLAG_INVALID', message };
   assert.throws(() => CredentialProviders.fromArgs(['--port', '1', polcy]), refused);
-  const { values } = parseArgs({ args: [polcy], options: flagOptions, strict: false });
+  const { values } = parseArgs({ args: [polcy, '--port=1'], options: flagOptions, strict: false });
   assert.throws(() => Reflect.apply(CredentialProviders.fromFlags, CredentialProviders, [values]), refused);
   const unknown = /Unknown option '--clusterprofile-plugin-polcy'/;
   assert.throws(() => parseArgs({ args: [polcy], options: flagOptions }), unknown);
