@@ -55,11 +55,6 @@ describe('the way from flags and a file to a request', () => {
 });
 
 describe('a provider file', () => {
-  test('may be given alone', async (t) => {
-    const path = await providerFile(t, { providers: [entry('a'), entry('b')] });
-    assert.deepEqual(CredentialProviders.fromFile(path).accessTypes, ['a', 'b']);
-  });
-
   test('that is missing or a folder is an error that names it', async (t) => {
     const folder = await temporaryFolder(t);
     for (const [path, reason] of [
