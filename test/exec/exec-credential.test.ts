@@ -52,13 +52,6 @@ describe('what a plugin is told', () => {
       config: { a: 1 },
     });
   });
-
-  test('is in v1alpha1 without cluster, and with the response that made a refresh necessary', () => {
-    const response = { code: 401, header: { 'www-authenticate': ['Bearer'] } };
-    const spec = { interactive: false, cluster: toExecCluster(cluster, undefined), response };
-    const text = encodeExecCredential('client.authentication.k8s.io/v1alpha1', spec);
-    assert.deepEqual(JSON.parse(text).spec, { response, interactive: false });
-  });
 });
 
 describe('what a plugin answers', () => {
