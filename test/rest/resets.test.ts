@@ -1,6 +1,6 @@
 // What a server does with one stream of an HTTP/2 connection, frame by frame.
 import assert from 'node:assert/strict';
-import { constants, createSecureServer, type ServerHttp2Session } from 'node:http2';
+import { constants } from 'node:http2';
 import { describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { CoreV1Api } from '@kubernetes/client-node';
@@ -8,7 +8,7 @@ import { fetch, request } from 'undici';
 import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
 import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { frames, resets, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
+import { frames, resets, startRawH2 } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 test('a stream reset with ENHANCE_YOUR_CALM blames this side, is no answer to be sent again, and retires its connection', async (t) => {
@@ -78,38 +78,6 @@ describe('a stream that the server refuses', () => {
       await ended;
     });
   }
-
-  test('by a Node server that allows fewer streams than before', async (t) => {
-    const server = createSecureServer({ ...tlsOptions, settings: { maxConcurrentStreams: 10 } });
-    let session: ServerHttp2Session | undefined;
-    let hold = true;
-    const held: (() => void)[] = [];
-    server.on('session', (one) => {
-      session = one;
-      one.on('error', () => undefined);
-    });
-    server.on('stream', (stream) => {
-      stream.on('error', () => undefined);
-      const answer = () => {
-        if (stream.destroyed) return;
-        stream.respond({ ':status': 200 });
-        stream.end('{}');
-      };
-      if (hold) held.push(answer);
-      else answer();
-    });
-    const { dispatcher, url } = await startConfigAt(t, server);
-    const send = async () => (await request(url, { dispatcher })).body.text();
-    const first = send();
-    await until(t, () => held.length === 1);
-    // The client hears of it after it has sent the next ones.
-    session?.settings({ maxConcurrentStreams: 1 });
-    const rest = Array.from({ length: 5 }, send);
-    await new Promise((resolve) => session?.ping(resolve));
-    hold = false;
-    for (const answer of held) answer();
-    assert.deepEqual(new Set(await Promise.all([first, ...rest])), new Set(['{}']));
-  });
 });
 
 describe('an answer that the server cuts off with RST_STREAM', () => {
