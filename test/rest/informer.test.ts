@@ -226,12 +226,4 @@ describe('a watch', { concurrency: true }, () => {
     assert.equal(Reflect.get(Object(error), 'statusCode'), 403);
     assert.equal(cluster.stats.requests, 1);
   });
-
-  test('through config.dispatcher is left as it is: a broken stream is an error', async (t) => {
-    const { cluster, config } = await startFleet(t);
-    const url = `${cluster.url}/api/v1/namespaces?watch=true`;
-    const response = await fetch(url, { dispatcher: config.dispatcher });
-    cluster.closeConnections();
-    await assert.rejects(response.text());
-  });
 });
