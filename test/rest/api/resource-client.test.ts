@@ -243,14 +243,6 @@ describe('config.resource', () => {
     await assert.rejects(client.get('a', { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' });
   });
 
-  test('stands below a server with a path', async (t) => {
-    const { config, cluster } = await startFleet(t, { cluster: { pathPrefix: '/v1/projects/1' } });
-    const seen: string[] = [];
-    cluster.onRequest = ({ url }) => seen.push(url);
-    await config.resource(maps).list();
-    assert.deepEqual(seen, ['/v1/projects/1/api/v1', '/v1/projects/1/api/v1/namespaces/default/configmaps']);
-  });
-
   test('names a wrong option or argument, and sends nothing', async (t) => {
     const { config, seen } = await start(t);
     const wrong = (call: (client: ReturnType<RestConfig['resource']>) => Promise<unknown>, message: RegExp) =>
