@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { profileOf } from '../fixtures/close.ts';
-import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { startFleet, startProviders } from '../fixtures/fleet.ts';
 import { statusOf } from '../fixtures/requests.ts';
 import { ended, print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
@@ -120,18 +120,19 @@ echo $$ > "$DIR/pid"\n${print({ token: 't', expirationTimestamp: new Date(start 
     await ended(t, Number(pid));
   });
 
-  test('is an end: everything afterwards rejects with CONFIG_CLOSED, and runs nothing', async (t) => {
-    const plugin = await startPlugin(t);
-    const providers = startProviders(t, plugin);
-    const config = providers.getConfig(profileOf('https://127.0.0.1:1'));
+  test('is an end: no connection is left, everything afterwards rejects with CONFIG_CLOSED, and runs nothing', async (t) => {
+    const { cluster, plugin, providers, profile, config } = await startFleet(t);
+    await config.makeApiClient(CoreV1Api).listNamespace();
     await providers.close();
-    const closed = { code: 'CONFIG_CLOSED' };
-    assert.throws(() => providers.getConfig(profileOf('https://127.0.0.1:1')), closed);
+    await until(t, () => cluster.stats.openConnections <= 0);
+    const message = /^ClusterProfile fleet\/spoke\b.*: the CredentialProviders have been closed: make new ones/;
+    const closed = { code: 'CONFIG_CLOSED', message };
+    assert.throws(() => providers.getConfig(profile), closed);
     await assert.rejects(config.ready(), closed);
     await assert.rejects(config.applyToHTTPSOptions({}), closed);
-    await assert.rejects(request('https://127.0.0.1:1', { dispatcher: config.dispatcher }), closed);
-    await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace());
+    await assert.rejects(request(cluster.url, { dispatcher: config.dispatcher }), closed);
+    await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), closed);
     await providers.close();
-    assert.equal(await plugin.runs(), 0);
+    assert.equal(await plugin.runs(), 1);
   });
 });

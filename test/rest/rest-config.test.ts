@@ -19,8 +19,9 @@ function kept(providers: CredentialProviders): string {
 }
 
 describe('a RestConfig', () => {
-  test('has one cluster, context and user, and no exec, so that client-node does not run the plugin itself', async (t) => {
-    const { config, cluster } = await startFleet(t);
+  test('has one cluster, context and user, as resolved, and no exec, so that client-node does not run the plugin itself', async (t) => {
+    const { config, cluster, providers, profile } = await startFleet(t);
+    assert.deepEqual(config.access, providers.resolve(profile));
     assert.equal(config.getContextObject('fleet/spoke')?.user, 'fake');
     assert.equal(config.getCluster('fleet/spoke')?.server, cluster.url);
     assert.equal(config.getCluster('other'), null);
@@ -40,11 +41,6 @@ describe('a RestConfig', () => {
     assert.throws(() => config.loadFromDefault(), refused);
     assert.throws(() => Object.assign(config, { currentContext: 'x' }), TypeError);
     assert.throws(() => config.users.push({ name: 'x' }), TypeError);
-  });
-
-  test('tells what was resolved', async (t) => {
-    const { config, providers, profile } = await startFleet(t);
-    assert.deepEqual(config.access, providers.resolve(profile));
   });
 });
 
@@ -155,27 +151,4 @@ describe('a lease', () => {
     }
     await until(t, () => kept(providers).includes('connections: 0, sources: 0'));
   });
-});
-
-test('invalidate() makes the next request run the plugin', async (t) => {
-  const { cluster, plugin, config } = await startFleet(t);
-  await list(config);
-  cluster.setTokens({ 'token-2': 'me' });
-  await plugin.answer({ token: 'token-2' });
-  config.invalidate();
-  await list(config);
-  assert.equal(cluster.stats.unauthorized, 0);
-  assert.equal(await plugin.runs(), 2);
-});
-
-test('close() of the providers ends every connection and every later request', async (t) => {
-  const { cluster, providers, profile, config } = await startFleet(t);
-  await list(config);
-  await providers.close();
-  await until(t, () => cluster.stats.openConnections <= 0);
-  const message = /^ClusterProfile fleet\/spoke\b.*: the CredentialProviders have been closed: make new ones/;
-  const closed = { code: 'CONFIG_CLOSED', message };
-  await assert.rejects(config.ready(), closed);
-  assert.throws(() => providers.getConfig(profile), closed);
-  await assert.rejects(list(config), closed);
 });
