@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { createServer as createTlsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api, setHeaderOptions } from '@kubernetes/client-node';
 import type { SeenRequest } from '../../src/testing/index.ts';
-import { startConfigAt } from '../fixtures/config-at.ts';
 import { startCluster, startFleet, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, headersOf, load, namespaces } from '../fixtures/kubeconfigs.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { statusOf } from '../fixtures/requests.ts';
 
 /** A config whose kubeconfig impersonates somebody, and its cluster. */
@@ -90,20 +87,6 @@ describe('getConfig with impersonate', () => {
     assert.deepEqual(seen, ['joe dev', 'ann a, b', 'eve undefined', 'undefined undefined']);
     assert.equal(await plugin.runs(), 1);
     assert.match(inspect(providers), /connections: 1, sources: 1/);
-  });
-
-  test('shares the sockets of a cluster among its users, however many', async (t) => {
-    const server = createTlsServer(tlsOptions, (_incoming, response) => response.end('{}'));
-    const { open, port, providers } = await startConfigAt(t, server);
-    let most = 0;
-    const ask = async (_: unknown, index: number) => {
-      const impersonate = { user: `user-${index}`, groups: ['dev', 'ops'] };
-      const config = providers.getConfig(profileAt(port), { impersonate });
-      await (await config.fetch('/x')).text();
-      most = Math.max(most, open.size);
-    };
-    await Promise.all(Array.from({ length: 300 }, ask));
-    assert.ok(most <= 32, `${most} sockets`);
   });
 
   test('acts as nobody else where the user is missing, or is no name, by mistake', async (t) => {
