@@ -203,23 +203,6 @@ describe('earlier versions of the protocol', () => {
   });
 });
 
-test('a failing plugin under 100 concurrent requests retried for 2 s runs a handful of times', async (t) => {
-  const clock = { now: Date.now() };
-  const answer = { exitCode: 1, stderr: 'no metadata server' };
-  const { cluster, plugin, config } = await startFleet(t, { answer, options: { clock: () => clock.now } });
-  const core = config.makeApiClient(CoreV1Api);
-  const retrying = async () => {
-    for (let i = 0; i < 10; i++) {
-      await assert.rejects(core.listNamespace(), { name: 'PluginError', exitCode: 1 });
-      clock.now += 2;
-    }
-  };
-  await Promise.all(Array.from({ length: 100 }, retrying));
-  const runs = await plugin.runs();
-  assert.ok(runs >= 1 && runs <= 4, `${runs} runs`);
-  assert.equal(cluster.stats.requests, 0);
-});
-
 test('a 401 with a long body is replayed as any other, and comes whole where there is no better credential', async (t) => {
   const body = 'x'.repeat(1024 * 1024);
   let accepted = 'Bearer token-2';
