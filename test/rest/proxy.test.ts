@@ -11,7 +11,6 @@ import { profileFor, startCluster, startPlugin, startProviders } from '../fixtur
 import { startHttpProxy, startRawServer, startSilentProxy, startSocksProxy } from '../fixtures/proxies.ts';
 import { setEnvironment } from '../fixtures/script.ts';
 import { rejection, thrownBy } from '../fixtures/thrown.ts';
-import { until } from '../fixtures/until.ts';
 
 const secret = 'SECRET-p4ssw0rd';
 
@@ -158,19 +157,6 @@ describe('a proxy', () => {
       await failure(tunnel(`${kind}://u:${secret}@127.0.0.1:1`), 'PROXY_FAILED');
     });
   }
-
-  test('that is left when the config is closed gives an error at once, and has no connection left', async (t) => {
-    for (const scheme of ['http', 'socks5']) {
-      const closing = new AbortController();
-      const { port, connected, open } = await startSilentProxy(t);
-      const options = { timeoutMs: 60_000, secureContext, signal: closing.signal };
-      const opening = openTunnel(parseProxy(`${scheme}://127.0.0.1:${port}`), '127.0.0.1', 1, options);
-      await connected;
-      closing.abort();
-      await assert.rejects(opening, { code: 'CONFIG_CLOSED' });
-      await until(t, () => open.size === 0);
-    }
-  });
 
   test('of kind socks5 is not asked for what its protocol cannot say', async (t) => {
     const { url, targets } = await startSocksProxy(t);
