@@ -13,16 +13,6 @@ import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a kubeconfig with user.exec', () => {
-  test('authenticates 50 first requests with one run', async (t) => {
-    const cluster = await startCluster(t);
-    const plugin = await startPlugin(t);
-    const config = load(t, { cluster: clusterOf(cluster), exec: { command: plugin.command } });
-    assert.deepEqual(await Promise.all(Array.from({ length: 50 }, () => namespaces(config))), Array(50).fill(2));
-    assert.equal(await plugin.runs(), 1);
-    assert.equal(config.currentContext, 'c');
-    assert.throws(() => config.getCurrentUser(), /config.credential/);
-  });
-
   test('hands the plugin what client-go hands it: cluster, extension, arguments, variables', async (t) => {
     const cluster = await startCluster(t);
     const code = `printf '%s' "$KUBERNETES_EXEC_INFO" > "$DIR/info"; printf '%s' "$1,$A$EMPTY" > "$DIR/words"`;
