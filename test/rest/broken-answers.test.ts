@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { createServer as createHttpsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
-import type { TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import { request } from 'undici';
@@ -62,26 +61,6 @@ describe('an answer that cannot be read is told as such, once', () => {
       assert.ok(!inspect(error, { depth: 8, showHidden: true }).includes(token));
     }
   });
-});
-
-test('a GET whose connection breaks goes out again at once where that had been of use before', async (t) => {
-  let breaks = true;
-  let onConnection = 0;
-  const { config, url, requests } = await startRawH1(t, (_request, socket) => {
-    onConnection = socket === last ? onConnection + 1 : 1;
-    last = socket;
-    // The first on a connection is answered, the next breaks it.
-    if (breaks && onConnection > 1) socket.destroy();
-    else socket.write(`${ok}content-length: 2\r\n\r\n{}`);
-  });
-  let last: TLSSocket | undefined;
-  const get = async () => (await request(url, { dispatcher: config.dispatcher })).body.text();
-  assert.equal(await get(), '{}');
-  assert.equal(await get(), '{}');
-  assert.equal(requests(), 3);
-  breaks = false;
-  assert.equal(await get(), '{}');
-  assert.equal(requests(), 4);
 });
 
 describe('an informer goes on after a watch that ends with', () => {
