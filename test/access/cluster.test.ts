@@ -66,6 +66,7 @@ describe('cluster.server', () => {
   }
 
   for (const bad of [
+    undefined,
     'h',
     'h:443',
     '//h',
@@ -88,10 +89,6 @@ describe('cluster.server', () => {
       refused({ server: bad }, 'SERVER_INVALID', '.server');
     });
   }
-
-  test('is required', () => {
-    refused({}, 'SERVER_INVALID', '.server');
-  });
 
   test('must not hold a user or password, and the error does not show it', () => {
     const error = refused({ server: 'https://user:hunter2@h' }, 'SERVER_INVALID', '.server');

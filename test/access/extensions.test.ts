@@ -82,17 +82,9 @@ describe('additional-args', () => {
     }
   });
 
-  test('may be integers and booleans, which become their text', () => {
-    assert.deepEqual(resolveCluster(withExtension(argsExtension, [7, -1, true, false, '']), append).exec.args, [
-      '7',
-      '-1',
-      'true',
-      'false',
-      '',
-    ]);
-  });
-
-  test('are none when null', () => {
+  test('may be integers and booleans, which become their text; null is none', () => {
+    const { exec } = resolveCluster(withExtension(argsExtension, [7, -1, true, false, '']), append);
+    assert.deepEqual(exec.args, ['7', '-1', 'true', 'false', '']);
     assert.deepEqual(resolveCluster(withExtension(argsExtension, null), append).exec.args, []);
   });
 

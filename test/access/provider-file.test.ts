@@ -48,10 +48,6 @@ describe('a provider file', () => {
     });
   });
 
-  test('may list no provider', () => {
-    assert.deepEqual(parseProviderFile('providers: []\n', 'p'), []);
-  });
-
   test('reports every problem at once, with line and path', () => {
     const problems = problemsOf(`providers:
 - name: google
