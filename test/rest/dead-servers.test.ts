@@ -10,7 +10,6 @@ import { type Silence, startDeadServer } from '../fixtures/dead-server.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
-import { until } from '../fixtures/until.ts';
 
 const ended = (error: unknown) => (error instanceof CredentialsError ? Reflect.get(error, 'code') : error);
 
@@ -42,25 +41,6 @@ describe('a server that is dead', { concurrency: true }, () => {
       if ('connectTimeoutMs' in options) assert.equal(dead.connections(), 1);
     });
   }
-
-  test('does not make those who come wait for those who gave up', async (t) => {
-    const [dead, plugin] = [await startDeadServer(t, 'TLS'), await startPlugin(t)];
-    const config = startProviders(t, plugin, { connectTimeoutMs: 1_000 }).getConfig(dead.profile);
-    await config.ready();
-    const given = new AbortController();
-    const url = `${config.access.cluster.server}/version`;
-    const aborted = Array.from({ length: 40 }, () =>
-      request(url, { dispatcher: config.dispatcher, signal: given.signal }).then(
-        () => '',
-        (error) => error.message,
-      ),
-    );
-    await until(t, () => dead.connections() === 1);
-    given.abort(new Error('enough'));
-    assert.deepEqual(new Set(await Promise.all(aborted)), new Set(['enough']));
-    await assert.rejects(request(url, { dispatcher: config.dispatcher }), { code: 'CONNECT_TIMEOUT' });
-    assert.ok(dead.connections() <= 2, `${dead.connections()} connections`);
-  });
 
   for (const before of ['HTTP/2, with a hundred watches', 'HTTP/1.1'] as const) {
     test(`after it has worked: those who wait for new connections fail together (${before})`, async (t) => {
