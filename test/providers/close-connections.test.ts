@@ -58,19 +58,17 @@ describe('close() of the providers, and connections:', () => {
     });
   }
 
-  for (const route of ['directly', 'through a proxy']) {
-    test(`an open WebSocket ends, ${route}`, async (t) => {
-      const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-      const more = route === 'directly' ? {} : { 'proxy-url': (await startHttpProxy(t)).url };
-      const providers = startProviders(t, await startPlugin(t));
-      const config = providers.getConfig(profileOf(server.url, more));
-      const sockets = await Promise.all([1, 2, 3].map(() => openWebSocket(config, server.url)));
-      const ends = Promise.all(sockets.map((socket) => once(socket, 'close')));
-      await providers.close();
-      await ends;
-      await until(t, () => server.open.size === 0);
-    });
-  }
+  test('open WebSockets end, directly and through a proxy', async (t) => {
+    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
+    const proxy = await startHttpProxy(t);
+    const providers = startProviders(t, await startPlugin(t));
+    const open = (more: object) => openWebSocket(providers.getConfig(profileOf(server.url, more)), server.url);
+    const sockets = await Promise.all([{}, {}, { 'proxy-url': proxy.url }, { 'proxy-url': proxy.url }].map(open));
+    const ends = Promise.all(sockets.map((socket) => once(socket, 'close')));
+    await providers.close();
+    await ends;
+    await until(t, () => server.open.size === 0);
+  });
 
   test('a WebSocket for which the options are there, and no connection yet, gets none', async (t) => {
     const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
