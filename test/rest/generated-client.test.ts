@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   type ApiException,
   CoreV1Api,
@@ -8,6 +8,7 @@ import {
   type ObservableMiddleware,
 } from '@kubernetes/client-node';
 import { PluginError, type RestConfig } from '../../src/index.ts';
+import type { FakeCluster } from '../../src/testing/index.ts';
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 
 /** The same config on client-node's own library. */
@@ -28,40 +29,35 @@ async function outcome(call: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-async function compare(
-  t: TestContext,
+const list = (core: CoreV1Api) => core.listNamespace();
+type Case = readonly [
+  what: string,
   call: (core: CoreV1Api) => Promise<unknown>,
-  prepare: (fleet: Awaited<ReturnType<typeof startFleet>>) => void | Promise<void> = () => {},
-): Promise<void> {
-  const fleet = await startFleet(t);
-  fleet.cluster.add(Array.from({ length: 2_000 }, (_, index) => newNamespace(`namespace-${index}`)));
-  await prepare(fleet);
-  const theirs = await outcome(() => call(onFetch(fleet.config)));
-  await prepare(fleet);
-  const ours = await outcome(() => call(fleet.config.makeApiClient(CoreV1Api)));
-  assert.deepEqual(ours, theirs);
-}
+  prepare?: (cluster: FakeCluster) => void,
+];
+const cases: readonly Case[] = [
+  ['a list, which comes compressed', list],
+  ['an object', (core) => core.readNamespace({ name: 'namespace-1' })],
+  ['an object that is missing', (core) => core.readNamespace({ name: 'none' })],
+  ['a conflict', (core) => core.createNamespace({ body: { metadata: { name: 'namespace-1' } } })],
+  ['a 403', list, (cluster) => cluster.failNext(403)],
+  ['a 500', list, (cluster) => cluster.failNext(500)],
+  ['a 503', list, (cluster) => cluster.failNext(503)],
+  ['a 401', list, (cluster) => cluster.setTokens({})],
+];
 
 describe("generated clients behave as on client-node's own library", () => {
-  test('a list, which comes compressed', (t) => compare(t, (core) => core.listNamespace()));
-  test('an object', (t) => compare(t, (core) => core.readNamespace({ name: 'namespace-1' })));
-  test('an object that is missing', (t) => compare(t, (core) => core.readNamespace({ name: 'none' })));
-  test('a conflict', (t) =>
-    compare(t, (core) => core.createNamespace({ body: { metadata: { name: 'namespace-1' } } })));
-  for (const status of [403, 500, 503]) {
-    test(`a ${status}`, (t) =>
-      compare(
-        t,
-        (core) => core.listNamespace(),
-        ({ cluster }) => cluster.failNext(status),
-      ));
+  for (const [what, call, prepare] of cases) {
+    test(what, async (t) => {
+      const { cluster, config } = await startFleet(t);
+      cluster.add(Array.from({ length: 2_000 }, (_, index) => newNamespace(`namespace-${index}`)));
+      prepare?.(cluster);
+      const theirs = await outcome(() => call(onFetch(config)));
+      prepare?.(cluster);
+      const ours = await outcome(() => call(config.makeApiClient(CoreV1Api)));
+      assert.deepEqual(ours, theirs);
+    });
   }
-  test('a 401', (t) =>
-    compare(
-      t,
-      (core) => core.listNamespace(),
-      ({ cluster }) => cluster.setTokens({}),
-    ));
 
   test('a plugin that fails', async (t) => {
     const { config } = await startFleet(t, { answer: { exitCode: 1 } });
