@@ -149,14 +149,3 @@ describe('a GOAWAY that arrives between the sending of requests and their writin
     });
   }
 });
-
-test('requests with long bodies that are given up end, and their process goes on', async (t) => {
-  const server = createH2Server((stream) => stream.resume());
-  const { dispatcher, providers, url } = await startConfigAt(t, server);
-  const body = 'x'.repeat(600_000);
-  for (let round = 0; round < 30; round++) {
-    const signal = AbortSignal.timeout(5 + (round % 7));
-    await assert.rejects(request(url, { dispatcher, method: 'POST', body, signal }));
-  }
-  await providers.close();
-});
