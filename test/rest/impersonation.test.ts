@@ -37,21 +37,15 @@ describe('impersonation', () => {
     assert.equal(headers.authorization, 'Bearer token-1');
   });
 
-  test('sends names as UTF-8', async (t) => {
+  test('sends names as UTF-8, and leaves a header that the caller sets alone', async (t) => {
     const { cluster, config } = await start(t, { as: 'josé' });
     const { 'impersonate-user': sent } = await headersOf(cluster, config);
     assert.equal(Buffer.from(String(sent), 'latin1').toString(), 'josé');
-  });
-
-  test('leaves a header that the caller sets alone', async (t) => {
-    const { cluster, config } = await start(t, { as: 'jane' });
     const seen: SeenRequest['headers'][] = [];
     cluster.onRequest = ({ headers }) => seen.push(headers);
-    await namespaces(config);
     const { dispatcher } = config;
     await statusOf(`${cluster.url}/version`, { dispatcher, headers: { 'Impersonate-User': 'joe' } });
-    const users = seen.map((headers) => headers['impersonate-user']);
-    assert.deepEqual(users, ['jane', 'joe']);
+    assert.equal(seen[0]?.['impersonate-user'], 'joe');
   });
 
   test('is added to a request that has an Authorization header of its own, too', async (t) => {

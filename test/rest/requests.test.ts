@@ -63,20 +63,17 @@ describe('TLS', () => {
     await assert.rejects(sent, { code: 'TLS_NAME_MISMATCH' });
   });
 
-  test('verification is off only where the profile asks and the provider allows it', async (t) => {
-    const cluster = await startCluster(t);
-    const more = { 'certificate-authority-data': undefined, 'insecure-skip-tls-verify': true };
-    const providers = startProviders(t, await startPlugin(t), {}, { allowInsecureTLS: true });
-    const config = providers.getConfig(profileFor(cluster, more));
-    assert.equal((await config.makeApiClient(CoreV1Api).listNamespace()).items.length, 2);
-  });
-
-  test('plain http works on loopback where the provider allows it', async (t) => {
-    const cluster = await startCluster(t, { insecureHttp: true });
-    const providers = startProviders(t, await startPlugin(t), {}, { allowInsecureTLS: true });
-    const config = providers.getConfig(profileFor(cluster));
-    assert.equal((await config.makeApiClient(CoreV1Api).listNamespace()).items.length, 2);
-  });
+  for (const [what, insecureHttp, more] of [
+    ['verification is off', false, { 'certificate-authority-data': undefined, 'insecure-skip-tls-verify': true }],
+    ['plain http works on loopback', true, {}],
+  ] as const) {
+    test(`${what} where the profile asks and the provider allows it`, async (t) => {
+      const cluster = await startCluster(t, { insecureHttp });
+      const providers = startProviders(t, await startPlugin(t), {}, { allowInsecureTLS: true });
+      const config = providers.getConfig(profileFor(cluster, more));
+      assert.equal((await config.makeApiClient(CoreV1Api).listNamespace()).items.length, 2);
+    });
+  }
 });
 
 test('compression is asked for by default, and not with disable-compression', async (t) => {
