@@ -80,32 +80,18 @@ describe('a kubeconfig that cannot be used', () => {
     assert.match(message, /users\[0\]\.user: [\s\S]*clusters\[0\]\.cluster\.server: is not an absolute https/);
   });
 
-  test('or is not there is said at once, and a wrong argument too', () => {
-    const thrown = (source: object, options: object = {}) => {
-      const call = () => Reflect.apply(RestConfig.fromKubeConfig, RestConfig, [source, options]);
-      const { code, message } = thrownBy(ConfigurationError, call);
-      return `${code}: ${message}`;
-    };
-    const path = '/nowhere/config';
-    assert.match(thrown({ path }), /^KUBECONFIG_INVALID: kubeconfig \/nowhere\/config: does not exist/);
-    assert.match(thrown({}), /^OPTION_INVALID: .*must be \{ path \}, \{ paths \} or \{ text, directory \}/);
-    assert.match(thrown({ path: 'x', text: '' }), /must be \{ path \}, /);
-    assert.match(thrown({ pat: 'x' }), /did you mean path\?/);
-    for (const [source, words] of [
-      [null, 'must be { path }'],
-      ['/etc/kubeconfig', 'must be { path }'],
-      [{ path: '' }, "path: must be a file's path, not empty"],
-      [{ path: 5 }, "path: must be a file's path"],
-      [{ paths: '/x' }, 'paths: must be a list of paths'],
-      [{ text: Buffer.from('x') }, 'text: must be text'],
-      [{ text: '', directory: 5 }, 'directory: must be a path'],
+  test('or is not named by one option is said at once, as is an option that is misspelt', () => {
+    for (const [source, options, words] of [
+      [{}, {}, 'must be { path }, { paths } or { text, directory }'],
+      [{ path: 'x', text: '' }, {}, 'must be { path }, '],
+      [{ pat: 'x' }, {}, 'did you mean path?'],
+      [{ path: '' }, {}, "path: must be a file's path, not empty"],
+      [{ text: kubeconfig({}) }, { pluginTimeoutMS: 1 }, 'did you mean pluginTimeoutMs?'],
     ] as const) {
-      const message = thrown(source as object); // from callers without types
-      assert.ok(message.startsWith('OPTION_INVALID: ') && message.includes(words), message);
+      const load = () => Reflect.apply(RestConfig.fromKubeConfig, RestConfig, [source, options]);
+      const { code, message } = thrownBy(ConfigurationError, load);
+      assert.equal(code, 'OPTION_INVALID');
+      assert.ok(message.includes(words), message);
     }
-    const none = null as unknown as object;
-    assert.match(thrown({ text: '' }, none), /^OPTION_INVALID: RestConfig: options: must be an object/);
-    assert.match(thrown({ text: kubeconfig({}) }, { pluginTimeoutMS: 1 }), /did you mean pluginTimeoutMs\?/);
-    assert.match(thrown({ text: kubeconfig({}) }, { context: 1 }), /context: must be a name/);
   });
 });
