@@ -84,18 +84,6 @@ describe('a handler that throws ends its own request, and neither the process no
   });
 });
 
-test('a handler of undici 7, as the fetch of Node 24 has it, is refused with an error that says so', async (t) => {
-  const { cluster, config } = await startFleet(t);
-  await config.ready();
-  const refused = new Promise((resolve, onError) => {
-    const handler: object = { onConnect: resolve, onHeaders: resolve, onData: resolve, onError };
-    assert.equal(config.dispatcher.dispatch({ path: '/version', method: 'GET' }, handler), true);
-  });
-  const message = /Call config\.fetch, or import fetch from the package undici/;
-  await assert.rejects(refused, { code: 'FOREIGN_HANDLER', message });
-  assert.equal(cluster.stats.requests, 0);
-});
-
 describe('the dispatcher', () => {
   test('can be composed, and what comes of it closed', async (t) => {
     const { cluster, config } = await startFleet(t);

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, HttpMethod, KubeConfig, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
 import { type Dispatcher, fetch } from 'undici';
-import { ConnectionError, PluginError, type RestConfig } from '../../src/index.ts';
+import { ConnectionError, type RestConfig } from '../../src/index.ts';
 import { defaultPatienceMs, WatchDispatcher } from '../../src/rest/http-agent.ts';
 import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
@@ -130,15 +130,6 @@ describe('a watch', { concurrency: true }, () => {
       assert.equal(warnings.length, times);
       assert.match(warnings.at(-1) ?? '', /watch \/api\/v1\/namespaces could not begin and is tried again: .* 503$/);
     }
-  });
-
-  test('whose plugin is missing says so at once, not that its time is over', async (t) => {
-    const { config, plugin } = await startFleet(t);
-    await plugin.remove();
-    const error = await endOfWatch(config);
-    assert.ok(error instanceof Error && error.cause instanceof PluginError, String(error));
-    assert.equal(error.cause.code, 'PLUGIN_NOT_FOUND');
-    assert.match(error.cause.message, /^ClusterProfile fleet\/spoke, https:.*was not found .*: install it/);
   });
 
   const failsWith = async (code: string, fetched: Promise<unknown>) => {
