@@ -8,7 +8,6 @@ import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { thrownBy } from '../fixtures/thrown.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
-const v1beta1 = 'client.authentication.k8s.io/v1beta1';
 const secret = 'SECRET-3f9a';
 const keyPair = createCertificateAuthority().issue({ commonName: 'client', client: true });
 const pair = { clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key };
@@ -92,10 +91,8 @@ describe('what a plugin answers', () => {
   for (const [what, given, code] of [
     ['blanks', ' \n ', 'ANSWER_EMPTY'],
     ['garbage', `{"token": "${secret}`, 'ANSWER_UNPARSABLE'],
-    ['a log line before the JSON', `logged in with ${secret}\n{"a": 1}`, 'ANSWER_UNPARSABLE'],
     ['text', secret, 'ANSWER_UNPARSABLE'],
     ['a list', '[]', 'ANSWER_UNPARSABLE'],
-    ['another version', answer({ token: secret }, { apiVersion: v1beta1 }), 'ANSWER_WRONG_VERSION'],
     ['a version that is a secret', answer({ token: 'x' }, { apiVersion: `${secret} ` }), 'ANSWER_WRONG_VERSION'],
     ['another kind', answer({ token: secret }, { kind: 'Status' }), 'ANSWER_UNPARSABLE'],
     ['an empty object', {}, 'ANSWER_WRONG_VERSION'],
@@ -104,12 +101,9 @@ describe('what a plugin answers', () => {
     ['a null status', answer(null), 'ANSWER_NO_CREDENTIAL'],
     ['an empty status', answer({}), 'ANSWER_NO_CREDENTIAL'],
     ['an empty token', answer({ token: '' }), 'ANSWER_NO_CREDENTIAL'],
-    ['a lone certificate', answer({ token: secret, clientCertificateData: keyPair.certificate }), 'ANSWER_HALF_PAIR'],
     ['a lone key', answer({ clientKeyData: keyPair.key }), 'ANSWER_HALF_PAIR'],
     ['no PEM', answer({ clientCertificateData: secret, clientKeyData: secret }), 'ANSWER_FIELD_INVALID'],
-    ['a token with a line break', answer({ token: `${secret}\n` }), 'ANSWER_FIELD_INVALID'],
     ['a status that is a list', answer([secret]), 'ANSWER_FIELD_INVALID'],
-    ['an expiry that is no time', answer({ token: secret, expirationTimestamp: '2030-01-01' }), 'ANSWER_FIELD_INVALID'],
   ] as const) {
     test(`cannot be ${what}`, () => refused(given, code));
   }

@@ -55,16 +55,11 @@ describe('the way from flags and a file to a request', () => {
 });
 
 describe('a provider file', () => {
-  test('that is missing or a folder is an error that names it', async (t) => {
-    const folder = await temporaryFolder(t);
-    for (const [path, reason] of [
-      [join(folder, 'none.yaml'), 'does not exist'],
-      [folder, 'EISDIR'],
-    ] as const) {
-      const { code, message } = thrownBy(ConfigurationError, () => CredentialProviders.fromFile(path));
-      assert.equal(code, 'PROVIDER_FILE_INVALID');
-      assert.ok(message.includes(path) && message.includes(reason), message);
-    }
+  test('that is a folder is an error that names it', async (t) => {
+    const path = await temporaryFolder(t);
+    const { code, message } = thrownBy(ConfigurationError, () => CredentialProviders.fromFile(path));
+    assert.equal(code, 'PROVIDER_FILE_INVALID');
+    assert.ok(message.includes(path) && message.includes('EISDIR'), message);
   });
 
   test('cannot configure a type that a flag configures too', async (t) => {
