@@ -170,19 +170,14 @@ describe('a 401', () => {
     await says(core.readNamespace({ name: 'none' }), `${answered}/none was answered with 404"`);
   });
 
-  test('to an expired client certificate says that it has expired, and when', async (t) => {
+  test('to a client certificate that is not valid yet says so, and from when it is', async (t) => {
     const cluster = await startCluster(t);
-    const own = createCertificateAuthority();
-    for (const [notBefore, notAfter, words] of [
-      ['2020-01-01', '2021-02-03', 'has expired (at 2021-02-03T00:00:00.000Z): see why it is not renewed'],
-      ['2990-01-01', '2991-01-01', 'is not valid before 2990-01-01T00:00:00.000Z: see the clocks'],
-    ] as const) {
-      const dates = { notBefore: new Date(notBefore), notAfter: new Date(notAfter) };
-      // The server asks for certificates of its own authority: one of another that looks like it is as good here.
-      const { certificate, key } = own.issue({ commonName: 'me', client: true, ...dates });
-      const plugin = await startPlugin(t, { clientCertificateData: certificate, clientKeyData: key });
-      const core = startProviders(t, plugin).getConfig(profileFor(cluster)).makeApiClient(CoreV1Api);
-      await says(core.listNamespace(), `its client certificate ${words}`);
-    }
+    const dates = { notBefore: new Date('2990-01-01'), notAfter: new Date('2991-01-01') };
+    // The server asks for certificates of its own authority: one of another that looks like it is as good here.
+    const { certificate, key } = createCertificateAuthority().issue({ commonName: 'me', client: true, ...dates });
+    const plugin = await startPlugin(t, { clientCertificateData: certificate, clientKeyData: key });
+    const core = startProviders(t, plugin).getConfig(profileFor(cluster)).makeApiClient(CoreV1Api);
+    const words = 'its client certificate is not valid before 2990-01-01T00:00:00.000Z: see the clocks';
+    await says(core.listNamespace(), words);
   });
 });

@@ -54,15 +54,6 @@ describe('equal inputs', () => {
     assert.match(kept(providers), /connections: 1, sources: 1/);
   });
 
-  test('share one credential between clusters where the plugin is not told of the cluster', async (t) => {
-    const { plugin, providers, config } = await startFleet(t);
-    const second = await startCluster(t);
-    await list(config);
-    await list(providers.getConfig(profileFor(second)));
-    assert.equal(await plugin.runs(), 1);
-    assert.match(kept(providers), /connections: 2, sources: 1/);
-  });
-
   test('share one credential, and no connection, where a gateway leads to several clusters by their paths', async (t) => {
     const cluster = await startCluster(t, { pathPrefix: '/clusters/two' });
     const providers = startProviders(t, await startPlugin(t));
