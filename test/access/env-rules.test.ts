@@ -69,11 +69,4 @@ describe('a variable that a profile may not set', () => {
       assert.ok(envVarRule(['*', `${name.slice(0, -1)}*`, `${name}*`, name.toLowerCase()])(name), name);
     }
   });
-
-  test('is told what it does, by which pattern, and how the operator opens it', () => {
-    assert.equal(
-      envVarRule(undefined)('AWS_ENDPOINT_URL_STS'),
-      'is a variable that says which server the plugin talks to (*URL*): only its exact name in allowedEnvVars allows it',
-    );
-  });
 });

@@ -73,10 +73,6 @@ describe('--clusterprofile-access-provider', () => {
     });
   }
 
-  test('is an error when a type is given twice', () => {
-    assert.match(problemsOf(provider(google, google)).join(), /"google" is configured twice/);
-  });
-
   test('reports every malformed flag at once', () => {
     assert.equal(problemsOf(provider('a', '=b', `c='`)).length, 3);
   });
@@ -149,7 +145,6 @@ describe('the policy flags', () => {
   });
 
   for (const [what, value, expected] of [
-    ['an unknown policy', 'Apend', 'did you mean Append?'],
     ['a policy of the other flag', 'Replace', 'write Append or Ignore'],
     ['a type that no flag configures', 'aws=Append', 'configured by no --clusterprofile-access-provider'],
     ['an empty type', '=Append', 'has no access type'],

@@ -122,7 +122,6 @@ describe('a provider file', () => {
     ['text', 'hello', /must be an object/],
     ['without providers', '{}', /must be a list of providers/],
     ['an unknown field at the top', 'provider: []', /did you mean providers\?/],
-    ['not YAML', 'providers: [', /neither JSON nor YAML/],
     ['a key that stands twice', 'providers: []\nproviders: []', /is given twice/],
     ['an alias without an anchor', 'providers: *x', /alias/],
   ] as const) {
