@@ -52,24 +52,6 @@ describe('an item', () => {
     assert.deepEqual(drain(), ['a/x']);
   });
 
-  test('that is wanted again after a while is so, whatever happens until then', () => {
-    const { clusterQueue, clock, take, drain } = startQueue();
-    const { add } = clusterQueue('a');
-    add('x');
-    take().done({ requeueAfterMs: 60_000 });
-    clock.advance(10_000);
-    add('x');
-    take().done({});
-    clock.advance(10_000);
-    add('x');
-    const underWay = take();
-    clock.advance(40_000);
-    assert.deepEqual(drain(), []);
-    underWay.done({});
-    assert.deepEqual(drain(), ['a/x']);
-    assert.deepEqual(clock.waits, []);
-  });
-
   test('that is wanted again at two times is so at the first of them', () => {
     const { clusterQueue, clock, take, drain } = startQueue();
     const { add } = clusterQueue('a');
