@@ -8,14 +8,15 @@ import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { turns, until } from '../../fixtures/until.ts';
 
 describe('a controller', () => {
-  test('is asked for what is there, what changes and what goes, on each cluster', async (t) => {
+  test('is asked for what is there, what changes and what goes, on each cluster that is engaged already or comes later', async (t) => {
     const { publish, spoke, cluster, run } = await startOne(t, ['a']);
     const other = await spoke();
     other.add(map('b'));
-    publish('two', other);
     const fleet = run();
+    await fleet.synced();
     const objects: (string | undefined)[] = [];
     const seen = note(fleet, { reconcile: (_request, { object }) => void objects.push(object?.data?.v) });
+    publish('two', other);
     await until(t, () => seen.includes('one/a') && seen.includes('two/b'));
     cluster.set({ ...map('a'), data: { v: '2' } });
     await until(t, () => objects.includes('2'));
@@ -73,10 +74,13 @@ describe('a controller', () => {
     await until(t, () => seen.length > 0);
   });
 
-  test('hears of owned objects and of others that are mapped', async (t) => {
-    const { cluster, run } = await startOne(t, ['owner', 'mapped']);
+  test('hears of owned objects, whatever version of its kind they name, and of others that are mapped', async (t) => {
+    const deployments = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default' };
+    const { cluster, run, warnings } = await startOne(t);
+    cluster.add(['owner', 'mapped'].map((name) => ({ ...deployments, metadata: { name } })));
     const fleet = run();
     const seen = note(fleet, {
+      for: deployments,
       owns: [{ apiVersion: 'v1', kind: 'Secret' }],
       watches: [
         {
@@ -88,13 +92,15 @@ describe('a controller', () => {
       ],
     });
     await until(t, () => seen.length === 2);
-    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x' };
-    const secret = (name: string, controller: boolean) =>
-      ofKind('Secret', name, { ownerReferences: [{ ...owner, controller }] });
-    cluster.add(secret('not-controlled', false));
-    cluster.add(secret('s', true));
+    const owner = { apiVersion: 'apps/v1beta1', kind: 'Deployment', name: 'owner', uid: 'x', controller: true };
+    const secret = (name: string, ownerReferences: unknown) => ofKind('Secret', name, { ownerReferences });
+    const owned = secret('s', [owner]);
+    cluster.add(secret('not-controlled', [{ ...owner, name: 'no-controller', controller: false }]));
+    cluster.add(secret('of-another-group', [{ ...owner, name: 'of-another-group', apiVersion: 'v1' }]));
+    cluster.add(secret('without-owners', null));
+    cluster.add(owned);
     await until(t, () => seen.filter((entry) => entry === 'one/owner').length === 2);
-    cluster.delete(secret('s', true));
+    cluster.delete(owned);
     await until(t, () => seen.filter((entry) => entry === 'one/owner').length === 3);
     const service = (to: string) => ({ ...ofKind('Service', 'x', { labels: { for: to } }), spec: {} });
     cluster.add(service('mapped'));
@@ -102,14 +108,8 @@ describe('a controller', () => {
     cluster.set(service('elsewhere'));
     // What it was mapped to before is asked for, too.
     await until(t, () => seen.filter((entry) => entry === 'one/mapped').length === 3 && seen.includes('one/elsewhere'));
-  });
-
-  test('may come when clusters are engaged already', async (t) => {
-    const { run } = await startOne(t, ['a']);
-    const fleet = run();
-    await fleet.synced();
-    const seen = note(fleet);
-    await until(t, () => seen.length === 1);
+    assert.deepEqual(new Set(seen), new Set(['one/owner', 'one/mapped', 'one/elsewhere']));
+    assert.deepEqual(warnings, []);
   });
 
   test('names every bad option at once, and has a name of its own', async (t) => {

@@ -60,16 +60,6 @@ describe('a controller of the hub', () => {
     assert.equal(enqueue({ namespace: 'default', name: 'd' }), false);
   });
 
-  test('may be added while the fleet runs', async (t) => {
-    const { hub, run } = await startOne(t);
-    hub.add(map('a'));
-    const fleet = run();
-    await fleet.synced();
-    const { seen, options } = noting();
-    fleet.controller(options);
-    await until(t, () => seen.length === 1);
-  });
-
   test('that sums up clusters begins when all of them have been tried, and their caches are filled', async (t) => {
     const { hub, cluster, publish, spoke, run } = await startOne(t);
     hub.add(map('total'));
@@ -94,10 +84,11 @@ describe('a controller of the hub', () => {
     await until(t, () => totals.at(-1) === 1);
   });
 
-  test('hears of owned objects, of others on the hub, and of objects on the clusters', async (t) => {
+  test('that is added while the fleet runs hears of owned objects, of others on the hub, and of objects on the clusters', async (t) => {
     const { hub, cluster, publish, spoke, run } = await startOne(t);
     hub.add([map('owner'), map('mapped'), map('far')]);
     const fleet = run();
+    await fleet.synced();
     const label = ({ metadata }: { metadata: { labels?: Readonly<Record<string, string>> } }): ReconcileRequest[] => [
       { name: metadata.labels?.for ?? '', namespace: 'default' },
     ];
