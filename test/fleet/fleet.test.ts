@@ -6,12 +6,12 @@ import { ConfigurationError } from '../../src/index.ts';
 import { configMaps } from '../fixtures/controllers.ts';
 import { isEngaged, namesOf, startHub, stateOf } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
-import { problemsIn, thrownBy } from '../fixtures/thrown.ts';
+import { thrownBy } from '../fixtures/thrown.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a fleet', () => {
-  test('engages the clusters that the hub describes, and can be asked for them', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
+  test('engages the clusters that the hub describes, and follows profiles that come and go', async (t) => {
+    const { publish, withdraw, spoke, run } = await startHub(t);
     const [one, two] = [await spoke(), await spoke()];
     publish('one', one);
     publish('two', two);
@@ -24,6 +24,14 @@ describe('a fleet', () => {
     assert.equal(cluster.config.access.cluster.server, one.url);
     const { items } = await cluster.config.makeApiClient(CoreV1Api).listNamespace();
     assert.equal(items.length, 2);
+    withdraw('one');
+    await until(t, () => cluster.signal.aborted);
+    const why = 'fleet/one is disengaged (PROFILE_DELETED): its ClusterProfile was deleted';
+    assert.equal(cluster.signal.reason.message, why);
+    assert.deepEqual(namesOf(fleet.list()), ['fleet/two']);
+    publish('one', await spoke());
+    await until(t, () => isEngaged(fleet, 'one'));
+    assert.notEqual(fleet.get('fleet/one'), cluster);
   });
 
   test('says why a cluster cannot be used', async (t) => {
@@ -39,36 +47,6 @@ describe('a fleet', () => {
     const dead = /^fleet\/dead cannot be used: it is Backoff \(REQUEST\/CONNECT_FAILED\): .*ECONNREFUSED/;
     refused('fleet/dead', 'CLUSTER_NOT_READY', dead);
     refused('fleet/onn', 'CLUSTER_NOT_FOUND', 'fleet/onn is not in the fleet');
-  });
-
-  test('follows profiles that come and go', async (t) => {
-    const { publish, withdraw, spoke, run } = await startHub(t);
-    const fleet = run();
-    await fleet.synced();
-    assert.deepEqual(fleet.list(), []);
-    publish('one', await spoke());
-    await until(t, () => isEngaged(fleet, 'one'));
-    const cluster = fleet.get('fleet/one');
-    withdraw('one');
-    await until(t, () => cluster.signal.aborted);
-    const why = 'fleet/one is disengaged (PROFILE_DELETED): its ClusterProfile was deleted';
-    assert.equal(cluster.signal.reason.message, why);
-    assert.deepEqual(fleet.list(), []);
-    publish('one', await spoke());
-    await until(t, () => isEngaged(fleet, 'one'));
-    assert.notEqual(fleet.get('fleet/one'), cluster);
-  });
-
-  test('takes a config of ours for the hub', async (t) => {
-    const { hub, publish, spoke, providers, run } = await startHub(t);
-    hub.setTokens({ 'token-1': 'controller' });
-    publish('one', await spoke());
-    const { url: server, certificateAuthorityData } = hub;
-    const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
-    const config = providers.getConfig({ status: { accessProviders: [{ name: 'fake', cluster }] } });
-    const fleet = run({ hub: config });
-    await fleet.synced();
-    assert.ok(isEngaged(fleet, 'one'));
   });
 
   test('looks where it is told to: in namespaces, by labels, by select', async (t) => {
@@ -131,21 +109,13 @@ describe('a fleet', () => {
     }
   });
 
-  test('refuses what can be no namespace', async (t) => {
-    const { fleet } = await startHub(t);
-    const wrong = { namespaces: ['good', 'Bad', 'a/b'], placement: { namespace: 'x'.repeat(64), key: 'prod' } };
-    const problems = problemsIn(() => fleet(wrong));
-    assert.equal(problems.length, 3);
-    for (const [index, path] of ['namespaces[1]', 'namespaces[2]', 'placement.namespace'].entries())
-      assert.ok(problems[index]?.startsWith(`${path} must be the name of a namespace: lower case`), problems.join());
-  });
-
-  test('names every bad option at once', async (t) => {
+  test('names every bad option at once, and what can be no namespace', async (t) => {
     const { fleet } = await startHub(t);
     const wrong = {
       hub: {},
       providers: 1,
-      namespaces: [],
+      namespaces: ['good', 'Bad', 'a/b'],
+      placement: { namespace: 'x'.repeat(64), key: 'prod' },
       unhealthyGraceMs: Number.NaN,
       select: true,
       selekt: 1,
@@ -155,7 +125,9 @@ describe('a fleet', () => {
     for (const path of [
       'hub: must be a RestConfig',
       'providers: must be',
-      'namespaces: is empty',
+      ...['namespaces[1]', 'namespaces[2]', 'placement.namespace'].map(
+        (path) => `${path}: must be the name of a namespace: lower case`,
+      ),
       'unhealthyGraceMs: must be',
       'select: must be a function',
       'selekt: is not an option (did you mean select?)',
@@ -164,5 +136,7 @@ describe('a fleet', () => {
       assert.ok(message.includes(path), `${path} in ${message}`);
     }
     assert.equal(message.split('sharding.namespace').length, 2, 'each problem once');
+    assert.ok(!message.includes('namespaces[0]'));
+    assert.throws(() => fleet({ namespaces: [] }), /namespaces: is empty/);
   });
 });
