@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
-import { RestConfig } from '../../src/index.ts';
 import { type ConfigMap, configMaps, map } from '../fixtures/controllers.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
@@ -24,15 +23,6 @@ describe('fleet.hub', () => {
     assert.equal(informer.get('a', 'default')?.data?.x, 'y', 'it stays readable');
     assert.throws(() => fleet.hub.informer({ ...configMaps, namespace: 'other' }), { code: 'FLEET_CLOSED' });
     assert.match(inspect(fleet.hub), /^Hub { https:.*, closed }$/);
-  });
-
-  test('has a RestConfig, and refuses options that are none', async (t) => {
-    const { hub, fleet: make } = await startHub(t);
-    const fleet = make();
-    assert.ok(fleet.hub.config instanceof RestConfig);
-    assert.equal(fleet.hub.config.getCurrentCluster()?.server, hub.url);
-    const wrong = { kind: 'ConfigMap', nameSpace: 'default' } as never;
-    assert.throws(() => fleet.hub.informer(wrong), /apiVersion: must be v1[\s\S]*did you mean namespace\?/);
   });
 
   test('ends its caches also where the fleet never ran', async (t) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { FleetOptions } from '../../src/fleet/index.ts';
 import { configMaps, map, startOne } from '../fixtures/controllers.ts';
-import { isEngaged, stateOf } from '../fixtures/fleet-hub.ts';
+import { isEngaged, startEngaged, stateOf } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 
 const asyncFailure = async () => {
@@ -99,23 +98,19 @@ describe('a fleet outlives', () => {
     }
   });
 
-  test('functions that are async where an answer is wanted at once', async (t) => {
-    const { run, publish, spoke, warnings } = await startOne(t, ['a']);
-    publish('other', await spoke());
-    const options = { isReady: asyncFailure } as unknown as Partial<FleetOptions>;
-    const fleet = run(options);
-    await until(t, () => stateOf(fleet, 'one') === 'NotReady READINESS_UNKNOWN');
+  test('an isReady, a select and an identify that are async, or give no answer', async (t) => {
+    const { run, warnings } = await startOne(t, ['a']);
+    const stands = async (options: object, state: string) => {
+      const fleet = run(options);
+      await until(t, () => stateOf(fleet, 'one') === state);
+      return fleet;
+    };
+    await stands({ isReady: asyncFailure }, 'NotReady READINESS_UNKNOWN');
     assert.ok(warnings.includes('isReady failed: it returned a promise: it must not be async'));
-  });
-
-  test('a select and an identify that are async', async (t) => {
-    const { run } = await startOne(t, ['a']);
-    const selecting = run({ select: asyncFailure } as unknown as Partial<FleetOptions>);
-    await selecting.synced();
-    assert.equal(stateOf(selecting, 'one'), 'Backoff SELECT/HANDLER_FAILED');
+    const selecting = await stands({ select: asyncFailure }, 'Backoff SELECT/HANDLER_FAILED');
     assert.throws(() => selecting.get('fleet/one'), /select failed: it returned a promise: it must not be async/);
-    const identifying = run({ identify: asyncFailure } as unknown as Partial<FleetOptions>);
-    await until(t, () => stateOf(identifying, 'one') === 'Backoff IDENTIFY/HANDLER_FAILED');
+    await stands({ identify: asyncFailure }, 'Backoff IDENTIFY/HANDLER_FAILED');
+    await stands({ identify: () => '' }, 'Backoff IDENTIFY/HANDLER_FAILED');
   });
 
   test('a transform, an indexer and a map that are async', async (t) => {
@@ -161,15 +156,14 @@ describe('a fleet outlives', () => {
 });
 
 test('an informer with options that are none is refused, with all that is wrong', async (t) => {
-  const { run } = await startOne(t, ['a']);
-  const fleet = run();
-  await fleet.synced();
-  const cluster = fleet.get('fleet/one');
-  const wrong = { kind: '', namespace: '', nameSpace: 'default', indexers: { x: 5 } } as never;
-  assert.throws(
-    () => cluster.informer(wrong),
-    /apiVersion: must be v1[\s\S]*kind: must be a kind[\s\S]*namespace: must be[\s\S]*indexers\.x: must be a function[\s\S]*nameSpace: is not an option \(did you mean namespace\?\)/,
-  );
+  const { fleet, engaged: cluster } = await startEngaged(t);
+  const indexers = { x: 5 };
+  const wrong = { kind: '', namespace: '', nameSpace: 'default', metadataOnly: 'yes', indexers } as never;
+  for (const server of [cluster, fleet.hub])
+    assert.throws(
+      () => server.informer(wrong),
+      /apiVersion: must be v1[\s\S]*kind: must be a kind[\s\S]*namespace: must be[\s\S]*metadataOnly: must be true or false[\s\S]*indexers\.x: must be a function[\s\S]*nameSpace: is not an option \(did you mean namespace\?\)/,
+    );
   assert.equal([...cluster.informers].length, 0);
 });
 
@@ -205,8 +199,9 @@ describe('a hub', () => {
     });
     hub.add([
       decision('null', null),
-      decision('odd', [null, 5, { clusterProfileRef: null }, { clusterProfileRef: { name: {} } }]),
+      decision('odd', [null, 5, {}, { clusterProfileRef: null }, { clusterProfileRef: { name: {} } }]),
       decision('text', 'text'),
+      decision('none', undefined),
       decision('good', [{ clusterProfileRef: { name: 'one', namespace: null } }]),
     ] as never);
     const fleet = run({ placement: { namespace: 'fleet', key: 'k' } });

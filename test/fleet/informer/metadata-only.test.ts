@@ -72,10 +72,4 @@ describe('an informer of metadata only', () => {
     const { metadata, ...rest } = maps.get('a', 'default') ?? assert.fail('it is not there');
     assert.deepEqual([metadata.name, rest], ['a', { apiVersion: 'v1', kind: 'ConfigMap' }]);
   });
-
-  test('is not had by anything but true', async (t) => {
-    const { engaged } = await startEngaged(t);
-    const ask = () => engaged.informer({ ...configMaps, metadataOnly: 'yes' as never });
-    assert.throws(ask, /metadataOnly: must be true or false/);
-  });
 });

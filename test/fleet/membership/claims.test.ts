@@ -85,14 +85,6 @@ describe('one cluster with several profiles', () => {
     const fleet = run({ identify: byName });
     await until(t, () => isEngaged(fleet, 'a') && isEngaged(fleet, 'b'));
   });
-
-  test('whose identify fails says so', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    publish('one', await spoke());
-    const fleet = run({ identify: () => '' });
-    await fleet.synced();
-    assert.equal(stateOf(fleet, 'one'), 'Backoff IDENTIFY/HANDLER_FAILED');
-  });
 });
 
 test('a profile is identified by its ID in its ClusterSet, that of OCM, its server, or else its name', () => {

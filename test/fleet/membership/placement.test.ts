@@ -37,10 +37,6 @@ const of = (revision: string, index?: string) => ({
 });
 
 describe('PlacementDecisions', () => {
-  test('name clusters, in their own namespace where they name none', () => {
-    assert.deepEqual(flat(placedClusters([slice('one', ['fleet/a', 'b'])])), ['fleet/a', 'apps/b']);
-  });
-
   test('of several decisions count together, and a slice without a key is one of its own', () => {
     assert.deepEqual(flat(placedClusters([slice('one', ['f/a']), slice('two', ['f/b'])])), ['f/a', 'f/b']);
   });
@@ -59,17 +55,9 @@ describe('PlacementDecisions', () => {
     const whole = [...slices, slice('1', ['f/b'], of('1', '1'))];
     assert.deepEqual(flat(placedClusters(whole)).toSorted(), ['f/a', 'f/b', 'f/c']);
   });
-
-  test('that are gone name nothing, and neither do those that are empty or odd', () => {
-    const before = placedClusters([slice('0', ['f/a'], of('1'))]);
-    assert.deepEqual(flat(placedClusters([], before)), []);
-    const { decisions: _, ...odd } = slice('odd', []);
-    const empty = { ...odd, metadata: { ...odd.metadata, name: 'x' }, decisions: [{}] };
-    assert.deepEqual(flat(placedClusters([odd, empty])), []);
-  });
 });
 
-test('a fleet leaves out what no decision names, and follows decisions', async (t) => {
+test('a fleet leaves out what no decision names, and follows decisions until they are gone', async (t) => {
   const { hub, publish, spoke, run } = await startHub(t);
   const cluster = await spoke();
   for (const name of ['a', 'b', 'c']) publish(name, cluster);
@@ -87,4 +75,6 @@ test('a fleet leaves out what no decision names, and follows decisions', async (
   decide('fleet/b', 'fleet/c');
   await until(t, () => isEngaged(fleet, 'b') && isEngaged(fleet, 'c'));
   assert.ok(engaged.signal.aborted);
+  hub.delete(slice('one', []));
+  await until(t, () => fleet.list().length === 0);
 });
