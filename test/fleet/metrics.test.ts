@@ -29,8 +29,8 @@ async function startFleetWith(t: Parameters<typeof startHub>[0], clusterLabel: b
 }
 
 describe('the metrics of a fleet', () => {
-  test('count clusters by state, and reconciles as controller-runtime and client-go do', async (t) => {
-    const { registry, fleet } = await startFleetWith(t, false);
+  test('count clusters by state, watches that begin again by reason, and reconciles as controller-runtime and client-go do', async (t) => {
+    const { registry, fleet, hub } = await startFleetWith(t, false);
     await fleet.synced();
     await until(t, () => fleet.list().length === 2);
     const successes = 'controller_runtime_reconcile_total{controller="maps",result="success"}';
@@ -47,6 +47,10 @@ describe('the metrics of a fleet', () => {
     assert.equal(await scraped(registry, 'workqueue_retries_total{name="maps"}'), 2);
     assert.equal(await scraped(registry, 'workqueue_depth{name="maps"}'), 0);
     assert.equal(await scraped(registry, 'workqueue_queue_duration_seconds_count{name="maps"}'), 4);
+    hub.failNext(503, 1, ({ url }) => url.includes('watch=true'));
+    hub.endWatches();
+    const restarts = 'clusterprofile_fleet_reflector_restarts_total{reason="server_error"}';
+    await until(t, async () => (await scraped(registry, restarts)) === 1);
     assert.ok(!(await registry.metrics()).includes('fleet/one'), 'no cluster in a label');
   });
 
@@ -55,15 +59,6 @@ describe('the metrics of a fleet', () => {
     await fleet.synced();
     const line = 'controller_runtime_reconcile_total{controller="maps",cluster="fleet/one",result="success"}';
     await until(t, async () => (await scraped(registry, line)) === 2);
-  });
-
-  test('count watches that had to begin again, by reason', async (t) => {
-    const { registry, fleet, hub } = await startFleetWith(t, false);
-    await fleet.synced();
-    hub.failNext(503, 1, ({ url }) => url.includes('watch=true'));
-    hub.endWatches();
-    const restarts = 'clusterprofile_fleet_reflector_restarts_total{reason="server_error"}';
-    await until(t, async () => (await scraped(registry, restarts)) === 1);
   });
 
   test('belong to one fleet, and to one registry once', async (t) => {

@@ -68,10 +68,6 @@ export function usage(fleet: Fleet, cluster: Cluster): void {
   assert.ok([time, started, restarts]);
 }
 
-test('types tell the truth about what the wire has', () => {
-  assert.equal(typeof usage, 'function');
-});
-
 test('every option of a fleet, a controller and a source takes undefined', async (t) => {
   const { run } = await startHub(t);
   const none = undefined;

@@ -112,15 +112,6 @@ const has = ({ cluster }: ReconcileContext<KubernetesObject>, name: string) =>
   cluster.informer(secrets).byIndex('byParent', name).length > 0;
 
 describe('a controller that creates a child if its cache has none, with a slow watch', () => {
-  test('creates two without `wrote`', async (t) => {
-    const { children, slow, again } = await start(t, async (context, name, create) => {
-      if (!has(context, name)) await create();
-    });
-    await again();
-    await until(t, () => children() === 2 * count);
-    slow.release();
-  });
-
   const waysOfCreating: Readonly<Record<string, Reconcile>> = {
     'through `cluster.resource`': async ({ cluster, signal }, name) => {
       const metadata = { generateName: `${name}-`, labels: { parent: name } };

@@ -206,14 +206,6 @@ describe('an informer', () => {
     ]);
   });
 
-  test('keeps what transform makes of an object', async (t) => {
-    const { server, informer } = await startInformers(t);
-    server.apply(map('a', { secret: 'x' }));
-    const maps = informer({ transform: ({ data: _, ...rest }) => rest });
-    await maps.synced();
-    assert.ok(!('data' in (maps.get('a', 'default') ?? {})));
-  });
-
   test('ends with its cluster: loops end, waiting for it rejects, no timer is left', async (t) => {
     const { server, informer, stop, clock } = await startInformers(t);
     const maps = informer();

@@ -32,11 +32,11 @@ describe('an informer', () => {
     });
   }
 
-  test('whose transform cannot read what an object has become keeps it as it was, and another one of its name not', async (t) => {
+  test('keeps what its transform makes of an object, also where that cannot read what the object has become, and nothing of another one of its name', async (t) => {
     const { server, informer, warnings } = await startInformers(t);
     const transform = (object: ConfigMap) => {
       if (object.data?.v === 'odd') throw new Error('v is odd');
-      return object;
+      return { ...object, data: { v: `made of ${object.data?.v}` } };
     };
     server.apply(map('a', { v: '1' }));
     const maps = informer({ transform, indexers: { v: ({ data }) => [data?.v ?? ''] } });
@@ -46,13 +46,13 @@ describe('an informer', () => {
     await server.watched();
     for (const v of ['odd', '2', 'odd']) server.apply(map('a', { v }));
     await until(t, () => warnings.length === 2);
-    assert.deepEqual(told, ['undefined 1 undefined', '1 2 undefined']);
-    const found = maps.byIndex('v', '2').map(({ data }) => data?.v);
-    assert.deepEqual(found, ['2']);
+    assert.deepEqual(told, ['undefined made of 1 undefined', 'made of 1 made of 2 undefined']);
+    const found = maps.byIndex('v', 'made of 2').map(({ data }) => data?.v);
+    assert.deepEqual(found, ['made of 2']);
     const { metadata, ...rest } = map('a', { v: 'odd' });
     server.apply({ ...rest, metadata: { ...metadata, uid: 'another' } });
     await until(t, () => told.length === 3);
-    assert.equal(told[2], '2 undefined 2');
+    assert.equal(told[2], 'made of 2 undefined made of 2');
     assert.deepEqual(maps.list(), []);
     assert.deepEqual(warnings, Array(3).fill('transform of ConfigMap default/a failed: v is odd'));
   });
