@@ -12,7 +12,7 @@ describe('docker-credential-clusterprofile', () => {
   async function startHelper(
     t: TestContext,
     code: string,
-    matchImages = ['gcr.io', '*.example.dev', 'docker.io'],
+    matchImages = ['gcr.io', '*.example.dev', 'docker.io', 'r.io:443'],
     more = {},
   ) {
     const { path, binDir } = await startImageProviders(t, [{ name: 'p', code, config: { matchImages, ...more } }]);
@@ -23,25 +23,20 @@ describe('docker-credential-clusterprofile', () => {
     'gcr.io': { username: 'g', password: 'pw' },
     '*.example.dev': { username: 'e', password: 'pw2' },
     'https://index.docker.io/v1/': { username: 'hub', password: 'pw3' },
+    'r.io:443': { username: 'r', password: 'pw4' },
   };
 
-  test('get gives the credential of a registry, whatever it is called', async (t) => {
+  test('get gives the credential of a registry, whatever it is called, also where its pattern names the usual port', async (t) => {
     const run = await startHelper(t, respond(auth));
     for (const [serverUrl, Username, Secret] of [
       ['HTTPS://GCR.io:443/v2/', 'g', 'pw'],
       ['https://index.docker.io/v1/', 'hub', 'pw3'],
       ['index.docker.io/library/nginx', 'hub', 'pw3'],
+      ['r.io:443', 'r', 'pw4'],
     ]) {
       const { stdout, exitCode } = await run(['get'], `${serverUrl}\n`);
       assert.deepEqual([exitCode, JSON.parse(stdout)], [0, { ServerURL: serverUrl, Username, Secret }]);
     }
-  });
-
-  test('get gives the credential of a pattern that names the usual port', async (t) => {
-    const login = { 'r.io:443': { username: 'r', password: 'pw4' } };
-    const run = await startHelper(t, respond(login), ['r.io:443']);
-    const { stdout } = await run(['get'], 'r.io:443');
-    assert.deepEqual(JSON.parse(stdout), { ServerURL: 'r.io:443', Username: 'r', Secret: 'pw4' });
   });
 
   test('get and list say what Docker knows, and a failure of a plugin', async (t) => {

@@ -139,15 +139,27 @@ describe('a run (E)', () => {
     assert.equal(await runs('p'), 0);
   });
 
-  test('E.42 (differs): a plugin that fails is held back, for that image', async (t) => {
+  test('E.42 (differs): a plugin that fails is held back for that image: for a second, then for two, up to thirty, a quarter of it random', async (t) => {
     const clock = { now: 1_000_000 };
     const { providers, runs } = await startImageProvider(t, { code: 'exit 1' }, { clock: () => clock.now });
-    for (let i = 0; i < 10; i++) await providers.getCredentials('gcr.io/a');
-    assert.equal(await runs('p'), 1);
-    await providers.getCredentials('gcr.io/b');
-    clock.now += 1_001;
-    await providers.getCredentials('gcr.io/a');
-    assert.equal(await runs('p'), 3);
+    const pull = async (image: string) => (await providers.getCredentials(image)).failures[0]?.error.retryAfterMs ?? 0;
+    for (const [index, longest] of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000].entries()) {
+      await pull('gcr.io/a');
+      const held = await pull('gcr.io/a');
+      assert.ok(held <= longest && held >= longest * 0.75, `${held} of ${longest}`);
+      assert.equal(await runs('p'), index + 1);
+      clock.now += held;
+    }
+    await pull('gcr.io/a');
+    await pull('gcr.io/b');
+    assert.equal(await runs('p'), 9, 'another image is not held back');
+    clock.now -= 3_600_000;
+    await pull('gcr.io/a');
+    assert.equal(await runs('p'), 10, 'a clock that was set back does not hold it back longer');
+    clock.now += 301_001;
+    await pull('gcr.io/a');
+    const held = await pull('gcr.io/a');
+    assert.ok(held > 0 && held <= 1_000, 'it begins anew when it has been left alone for five minutes');
   });
 });
 
