@@ -149,16 +149,6 @@ describe('is warned about once for each cluster, and again when it has passed an
   }
 });
 
-test('each target that is refused is warned about', async (t) => {
-  const { configs, log } = await startPair(t);
-  const [config] = configs();
-  for (const target of ['https://one.example.dev/', 'https://two.example.dev/', 'https://one.example.dev/']) {
-    await assert.rejects(async () => config?.fetch(target), { code: 'FOREIGN_ORIGIN' });
-  }
-  assert.deepEqual(log.of('warn', 'one.example.dev').length, 1);
-  assert.deepEqual(log.of('warn', 'two.example.dev').length, 1);
-});
-
 describe('the limiter', () => {
   const register = () => {
     const clock = { now: start };
