@@ -12,19 +12,6 @@ describe('an item', () => {
     assert.deepEqual(drain(), []);
   });
 
-  test('that comes while it is worked on is worked on again, once, afterwards', () => {
-    const { clusterQueue, queue, take } = startQueue();
-    const { add } = clusterQueue('a');
-    add('x');
-    const job = take();
-    add('x');
-    add('x');
-    assert.equal(queue.take(), undefined);
-    job.done({});
-    take().done({});
-    assert.equal(queue.take(), undefined);
-  });
-
   test('that fails comes back after 5 ms, doubling to 1,000 s, and begins again after a success', () => {
     const { clusterQueue, clock, take, queue } = startQueue();
     clusterQueue('a').add('x');
@@ -66,22 +53,16 @@ describe('an item', () => {
     assert.deepEqual(clock.waits, []);
   });
 
-  test('that is wanted again and fails meanwhile is tried again, and forgets neither', () => {
+  test('that is wanted again and fails meanwhile is tried again, not before its failure says so, and forgets neither', () => {
     const { clusterQueue, clock, take } = startQueue();
     const { add } = clusterQueue('a');
     add('x');
     take().done({ requeueAfterMs: 60_000 });
     add('x');
     take().done({ failed: true, atLeastMs: 100_000 });
+    assert.deepEqual(clock.waits, [60_000, 100_000]);
     clock.advance(60_000);
     take().done({});
     assert.deepEqual(clock.waits, []);
-  });
-
-  test('waits at least as long as its failure says', () => {
-    const { clusterQueue, clock, take } = startQueue();
-    clusterQueue('a').add('x');
-    take().done({ failed: true, atLeastMs: 7_000 });
-    assert.deepEqual(clock.waits, [7_000]);
   });
 });

@@ -24,50 +24,33 @@ function reader(informer: Informer<ConfigMap>) {
 }
 
 describe('an informer', () => {
-  test('has what is there when it has synced, and keeps it up to date', async (t) => {
+  test('has what is there when it has synced, also by an index, and keeps it up to date', async (t) => {
     const { server, informer } = await startInformers(t);
-    server.apply(map('a', { x: '1' }));
-    server.apply(map('b', {}, 'other'));
-    const maps = informer();
+    const byColour = ({ data = {} }: ConfigMap) => Object.values(data);
+    server.apply(map('a', { one: 'red', two: 'red' }));
+    server.apply(map('b', { one: 'red', two: 'blue' }, 'other'));
+    const maps = informer({ indexers: { byColour } });
     assert.equal(maps.hasSynced, false);
     await maps.synced();
     assert.equal(maps.hasSynced, true);
     assert.deepEqual(names(maps.list()), ['a', 'b']);
     assert.deepEqual(names(maps.list('other')), ['b']);
-    assert.deepEqual(maps.get('a', 'default')?.data, { x: '1' });
+    assert.deepEqual(maps.get('b', 'other')?.data, { one: 'red', two: 'blue' });
     assert.equal(maps.get('a', 'other'), undefined);
-    const next = reader(maps);
-    await next();
-    await next();
-    const change = next();
-    await server.watched();
-    server.apply(map('a', { x: '2' }));
-    await change;
-    assert.deepEqual(maps.get('a', 'default')?.data, { x: '2' });
-    server.delete('a');
-    await next();
-    assert.equal(maps.get('a', 'default'), undefined);
-  });
-
-  test('finds objects by an index, also after they have changed or gone', async (t) => {
-    const { server, informer } = await startInformers(t);
-    const byColour = ({ data = {} }: ConfigMap) => Object.values(data);
-    server.apply(map('a', { one: 'red', two: 'red' }));
-    server.apply(map('b', { one: 'red', two: 'blue' }));
-    const maps = informer({ indexers: { byColour } });
-    await maps.synced();
     assert.deepEqual(names(maps.byIndex('byColour', 'red')), ['a', 'b']);
     assert.deepEqual(names(maps.byIndex('byColour', 'blue')), ['b']);
     const next = reader(maps);
     for (let i = 0; i < 2; i++) await next();
     const change = next();
     await server.watched();
-    server.apply(map('b', { one: 'green' }));
+    server.apply(map('b', { one: 'green' }, 'other'));
     await change;
+    assert.deepEqual(maps.get('b', 'other')?.data, { one: 'green' });
     assert.deepEqual(names(maps.byIndex('byColour', 'red')), ['a']);
     assert.deepEqual(names(maps.byIndex('byColour', 'green')), ['b']);
     server.delete('a');
     await next();
+    assert.equal(maps.get('a', 'default'), undefined);
     assert.deepEqual(maps.byIndex('byColour', 'red'), []);
     assert.throws(() => maps.byIndex('byNode', 'x'), /there is no index byNode: name it in indexers \(byColour\)/);
   });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { type ReflectOptions, reflect } from '../../../src/fleet/reflect/reflect.ts';
 import { refuse } from '../../fixtures/config-map-server.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { after, configMaps, startReflector, startWatching } from '../../fixtures/reflected.ts';
+import { after, configMaps, startConfigMaps, startReflector, startWatching } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
 const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
@@ -143,15 +143,18 @@ for (const streamingList of [true, false]) {
 }
 
 describe('a reflector', () => {
-  test('asks for a namespace and selectors', async (t) => {
-    const { server, take } = await startReflector(t, {
-      namespace: 'one',
-      labelSelector: 'a=b',
-      fieldSelector: 'metadata.name=x',
-    });
+  test('asks for a namespace and selectors, whatever becomes of its options afterwards', async (t) => {
+    const { config, server } = await startConfigMaps(t);
+    const selectors = { labelSelector: 'a=b', fieldSelector: 'metadata.name=x' };
+    const options = { ...configMaps, namespace: 'one', ...selectors, clock: new ManualClock() };
     server.apply({ metadata: { name: 'x', namespace: 'one' } });
     server.apply({ metadata: { name: 'x', namespace: 'two' } });
-    assert.deepEqual(await take(3), ['Init', 'InitApply x', 'InitDone']);
+    const events = reflect(config, options);
+    t.after(() => events.return());
+    Object.assign(options, { kind: 'Secret', namespace: 'two', labelSelector: 'x', fieldSelector: 'y' });
+    const types: (string | undefined)[] = [];
+    while (types.at(-1) !== 'InitDone') types.push((await events.next()).value?.type);
+    assert.deepEqual(types, ['Init', 'InitApply', 'InitDone']);
     const { path, query } = server.requests.at(-1) ?? {};
     assert.equal(path, '/api/v1/namespaces/one/configmaps');
     assert.equal(query?.get('labelSelector'), 'a=b');
@@ -208,18 +211,6 @@ describe('a reflector', () => {
       startReflector(t, wrong as unknown as Partial<ReflectOptions>),
       /apiVersion: must be v1[\s\S]*kind: must be a kind[\s\S]*signal: must be an AbortSignal[\s\S]*onRestart: must be a function[\s\S]*nameSpace: is not an option \(did you mean namespace\?\)/,
     );
-  });
-
-  test('reads what it was asked for, whatever becomes of the options afterwards', async (t) => {
-    const { config, server } = await startReflector(t);
-    const options = { ...configMaps, namespace: 'one', clock: new ManualClock() };
-    const events = reflect(config, options);
-    t.after(() => events.return());
-    Object.assign(options, { kind: 'Secret', namespace: 'two', labelSelector: 'x' });
-    await events.next();
-    const { path, query } = server.requests.at(-1) ?? {};
-    assert.equal(path, '/api/v1/namespaces/one/configmaps');
-    assert.equal(query?.get('labelSelector'), null);
   });
 
   test('lists again where an event has an empty version, and never asks from there', async (t) => {
