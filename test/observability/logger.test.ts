@@ -55,7 +55,7 @@ test('at debug each step is there, with the cluster: runs, refreshes, 401s, retr
   }
 });
 
-test('the code of an error is in its text, its stack and its line of the log, once in each', async (t) => {
+test('the code of an error is in its text, its stack and its line of the log, once in each, and in those of its copy for another caller', async (t) => {
   const lines: { readonly fields: object; readonly message: string }[] = [];
   const logger = { warn: (fields: object, message: string) => lines.push({ fields, message }) };
   const { cluster, config } = await startFleet(t, { answer: { exitCode: 1 }, options: { logger } });
@@ -65,21 +65,18 @@ test('the code of an error is in its text, its stack and its line of the log, on
   assert.deepEqual([error.name, error.code], ['PluginError', 'PLUGIN_FAILED']);
   assert.ok(!error.message.includes('PLUGIN_FAILED'), 'the message has none');
   const ofFetch = await rejection(fetch(cluster.url, { dispatcher: config.dispatcher }));
-  for (const text of [String(error), error.stack ?? '', inspect(error).replace(/^ {2}code: .*$/m, '')]) {
-    assert.ok(text.startsWith(opening), text);
-    assert.equal(text.split('PLUGIN_FAILED').length, 2, text);
+  const { cause: copy } = Object(ofFetch);
+  assert.notEqual(copy, error);
+  for (const one of [error, copy]) {
+    for (const text of [String(one), String(one.stack), inspect(one).replace(/^ {2}code: .*$/m, '')]) {
+      assert.ok(text.startsWith(opening), text);
+      assert.equal(text.split('PLUGIN_FAILED').length, 2, text);
+    }
   }
   assert.ok(inspect(ofFetch).includes(`[cause]: ${opening}`), inspect(ofFetch));
   const fields = { profile: 'fleet/spoke', server: cluster.url, provider: 'fake', code: 'PLUGIN_FAILED' };
   assert.deepEqual([lines.length, lines[0]?.fields], [1, fields]);
   assert.ok(!lines[0]?.message.includes('PLUGIN_FAILED'), lines[0]?.message);
-});
-
-test('a copy of an error for another caller has its code once, too', () => {
-  const failure = { provider: 'g', origin: 'access provider g', command: 'p' };
-  const copy = new PluginError('PLUGIN_TIMEOUT', 'hangs', failure).heldBack(10).of({ name: 'c', server: 'https://h' });
-  assert.equal(String(copy), 'PluginError [PLUGIN_TIMEOUT]: c, https://h: access provider g: plugin p: hangs');
-  assert.equal(copy.stack?.split('\n')[0], String(copy));
 });
 
 test('the default logger shows the code of an error in front of its message, and says a warning again when it comes again', (t) => {

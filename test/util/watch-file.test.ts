@@ -28,14 +28,6 @@ type Story = readonly (readonly [Step, string | undefined])[];
 describe('a watched file', () => {
   for (const [what, story] of [
     [
-      'is not taken while nothing happens',
-      [
-        [still, undefined],
-        [still, undefined],
-        [still, undefined],
-      ],
-    ],
-    [
       'is taken at the second look that finds the same',
       [
         [write('new'), undefined],

@@ -66,9 +66,12 @@ describe('an informer', () => {
       informer({ indexers }),
       informer({ namespace: 'a' }),
       informer({ labelSelector: 'a' }),
+      informer({ metadataOnly: true }),
     ];
-    assert.equal(new Set(different).size, 5);
-    await server.watched(5);
+    assert.equal(new Set(different).size, 6);
+    assert.equal(informer({ metadataOnly: true }), different.at(-1));
+    assert.equal(informer({ metadataOnly: false }), different[0]);
+    await server.watched(6);
     for (let i = 0; i < 6; i++) informer({ transform: (object) => object });
     const said =
       /^8 informers for ConfigMap \(v1\), each with functions of its own: define transform and indexers once/;

@@ -40,16 +40,6 @@ describe('an informer of metadata only', () => {
     });
   }
 
-  test('is not the one of whole objects', async (t) => {
-    const { cluster, engaged: one } = await startEngaged(t);
-    cluster.add(full('a', '1'));
-    const [whole, metadata] = [one.informer<ConfigMap>(configMaps), one.informer({ ...configMaps, metadataOnly })];
-    assert.equal(one.informer({ ...configMaps, metadataOnly }), metadata);
-    assert.equal(one.informer({ ...configMaps, metadataOnly: false }) as unknown, whole);
-    await whole.synced();
-    assert.deepEqual(whole.get('a', 'default')?.data, { v: '1' });
-  });
-
   test('is enough for a controller and what it owns', async (t) => {
     const { cluster, run } = await startOne(t, ['a']);
     const fleet = run();

@@ -46,11 +46,9 @@ describe('an object of a watch', () => {
     });
   }
 
-  for (const size of [65_536, 100 * MiB]) {
-    test(`is not parsed if it is larger than 10 MiB, in chunks of ${size} bytes`, () => {
-      assert.throws(() => read(`${event(text(10 * MiB))}\n`, size), MalformedResponse);
-    });
-  }
+  test('is not parsed if it is larger than 10 MiB, though it comes in one chunk', () => {
+    assert.throws(() => read(`${event(text(10 * MiB))}\n`, 100 * MiB), MalformedResponse);
+  });
 
   test('is a problem of its cluster if it is too large: the watch is listed again, and the log says why', async (t) => {
     const { server, warnings, reasons, clock, change: again } = await startWatching(t);
