@@ -30,8 +30,8 @@ function addController(fleet: Fleet) {
 }
 
 describe('a fleet with preview: true', () => {
-  test('runs its controllers, writes nothing to clusters and hub, and says what the same controllers then write', async (t) => {
-    const { hub, publish, spoke, fleet: make, warnings } = await startHub(t);
+  test('runs its controllers, writes nothing to clusters and hub, says what the same controllers then write, and leaves the hub that it was given open', async (t) => {
+    const { hub, hubConfig, publish, spoke, fleet: make, warnings } = await startHub(t);
     const cluster = await spoke();
     cluster.add([map('a'), map('old')]);
     publish('one', cluster);
@@ -43,7 +43,9 @@ describe('a fleet with preview: true', () => {
       ]);
     const before = stored();
     const clock = new ManualClock();
-    const fleet = make({ preview: true, clock, sharding: { namespace: 'default', name: 'shared', identity: 'one' } });
+    const given = hubConfig();
+    const sharding = { namespace: 'default', name: 'shared', identity: 'one' };
+    const fleet = make({ hub: given, preview: true, clock, sharding });
     const reconciled = addController(fleet);
     const running = fleet.run();
     // The clock stands still: no reconcile waits for a cache that never has what it wrote.
@@ -55,6 +57,7 @@ describe('a fleet with preview: true', () => {
     const summary = fleet.preview?.summary() ?? [];
     await fleet.close();
     await running;
+    await assert.rejects(fleet.hub.config.fetch('/version'), { code: 'CONFIG_CLOSED' });
     assert.deepEqual(stored(), before);
     const shown = summary.map(({ cluster: name, verb, object }) => `${name} ${verb} ${object}`);
     assert.deepEqual(shown, [
@@ -67,27 +70,12 @@ describe('a fleet with preview: true', () => {
     assert.deepEqual(summary[0]?.changes, ['metadata.labels.seen: "yes"']);
     assert.match(warnings.join('\n'), /would update ConfigMap default\/a: metadata.labels.seen: "yes"/);
 
-    const real = make();
+    const real = make({ hub: given });
     const done = addController(real);
     void real.run();
     await until(t, () => done.length >= 2 && hub.get(map('old-report')) !== undefined && !cluster.get(map('old')));
     assert.equal(real.preview, undefined);
     assert.equal(cluster.get(map('a'))?.metadata.labels?.seen, 'yes');
     assert.ok(hub.get(map('a-report')));
-  });
-
-  test('leaves the hub that it was given open', async (t) => {
-    const { publish, spoke, fleet: make } = await startHub(t);
-    publish('one', await spoke());
-    const fleet = make({ preview: true });
-    const { config } = fleet.hub;
-    const running = fleet.run();
-    await fleet.synced();
-    await fleet.close();
-    await running;
-    await assert.rejects(config.fetch('/version'), { code: 'CONFIG_CLOSED' });
-    const other = make();
-    void other.run();
-    await other.synced();
   });
 });

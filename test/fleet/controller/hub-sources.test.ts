@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { type ConfigMap, configMaps, map, note, startOne } from '../../fixtures/controllers.ts';
+import { configMaps, map, note, startOne } from '../../fixtures/controllers.ts';
 import { stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { problemsIn } from '../../fixtures/thrown.ts';
@@ -41,26 +41,6 @@ describe('a controller that watches the hub', () => {
     hub.delete(map('a'));
     await until(t, () => seen.length === 9);
     assert.deepEqual(seen.slice(6).toSorted(), ['one/a', 'three/a', 'two/a']);
-  });
-
-  test('has the config of the hub and its caches in the context', async (t) => {
-    const { hub, cluster, run } = await startOne(t);
-    hub.add({ ...map('a'), data: { x: 'y' } });
-    const fleet = run();
-    const seen = note(fleet, {
-      watches: [{ ...templates, map: sameName }],
-      reconcile: async ({ name, namespace = '' }, { cluster: { config }, hub: given, hubInformer, object }) => {
-        const template = hubInformer<ConfigMap>(configMaps).get(name, namespace);
-        if (!template || object) return;
-        assert.equal(given, fleet.hub.config);
-        assert.equal((await given.makeApiClient(CoreV1Api).readNamespacedConfigMap({ name, namespace })).data?.x, 'y');
-        const body = { metadata: { name }, data: { ...template.data } };
-        await config.makeApiClient(CoreV1Api).createNamespacedConfigMap({ namespace, body });
-      },
-    });
-    await until(t, () => seen.length >= 2);
-    assert.deepEqual(Object(cluster.get(map('a'))).data, { x: 'y' });
-    assert.equal([...fleet.hub.informers].length, 1, 'the one of the source');
   });
 
   test('does not wait for a cache of the hub to see what it wrote on the cluster', async (t) => {

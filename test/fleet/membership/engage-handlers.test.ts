@@ -1,31 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cluster } from '../../../src/fleet/index.ts';
-import { isEngaged, namesOf, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
+import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { turns, until } from '../../fixtures/until.ts';
 
 describe('an onEngage function', () => {
-  test('is told of clusters that come, and of those that are there already, until it is disposed of', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    publish('one', await spoke());
-    const fleet = run();
-    const early: Cluster[] = [];
-    const telling = fleet.onEngage((cluster) => {
-      assert.throws(() => fleet.get(cluster.name), { code: 'CLUSTER_NOT_READY' });
-      early.push(cluster);
-    });
-    await fleet.synced();
-    const late: Cluster[] = [];
-    fleet.onEngage((cluster) => void late.push(cluster));
-    await until(t, () => late.length === 1);
-    telling[Symbol.dispose]();
-    publish('two', await spoke());
-    await until(t, () => isEngaged(fleet, 'two'));
-    assert.deepEqual(namesOf(early), ['fleet/one']);
-    assert.deepEqual(namesOf(late), ['fleet/one', 'fleet/two']);
-  });
-
   test('that throws puts the cluster into Backoff and nothing else, whenever it is told', async (t) => {
     const { publish, spoke, run, warnings } = await startHub(t);
     publish('one', await spoke());
@@ -50,13 +30,14 @@ describe('an onEngage function', () => {
     await until(t, () => stateOf(fleet, 'two') === 'Backoff HANDLERS/HANDLER_FAILED');
   });
 
-  test('is told of every cluster, whenever it comes, and once for each time that it was given', async (t) => {
+  test('is told of every cluster before it can be used, whenever it comes, once for each time that it was given, until it is disposed of', async (t) => {
     const { publish, spoke, run } = await startHub(t);
     publish('one', await spoke());
     const fleet = run();
     const told = new Map<number, number>();
     let engaged = false;
-    fleet.onEngage(async () => {
+    fleet.onEngage(async ({ name }) => {
+      assert.throws(() => fleet.get(name), { code: 'CLUSTER_NOT_READY' });
       for (let i = 0; i < 5; i++) await undefined;
     });
     const handler = (count: number) => () => void told.set(count, (told.get(count) ?? 0) + 1);
