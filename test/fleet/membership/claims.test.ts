@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { byName } from '../../../src/fleet/index.ts';
 import { clusterOf } from '../../../src/fleet/membership/identity.ts';
 import { isEngaged, type ProfileStatus, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { until } from '../../fixtures/until.ts';
@@ -75,15 +74,6 @@ describe('one cluster with several profiles', () => {
     const fleet = run(byDefault);
     await until(t, () => isEngaged(fleet, 'new'));
     assert.equal(stateOf(fleet, 'old'), 'Duplicate SAME_CLUSTER');
-  });
-
-  test('is two with identify: byName', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    const cluster = await spoke();
-    publish('a', cluster, id('x'));
-    publish('b', cluster, id('x'));
-    const fleet = run({ identify: byName });
-    await until(t, () => isEngaged(fleet, 'a') && isEngaged(fleet, 'b'));
   });
 });
 
