@@ -8,7 +8,9 @@ import {
   type FleetShardingOptions,
   LeaderElection,
   type LeaderElectionOptions,
+  listProfiles,
   reflect,
+  watchProfiles,
 } from '../../src/fleet/index.ts';
 import {
   ImageCredentialMetrics,
@@ -175,6 +177,8 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
       /reflect: config: must be a RestConfig/,
     ],
     'reflect(config, value)': [(value) => Reflect.apply(reflect, undefined, [hub, value]).next(), /options/],
+    'listProfiles(value)': [calling(listProfiles), /listProfiles: hub: must be a RestConfig/],
+    'watchProfiles(value)': [calling(watchProfiles), /watchProfiles: hub: must be a RestConfig/],
     'ImageCredentialProviders.fromConfigFile(value)': [
       (value) => fromConfigFile(value, { binDir: '/x' }),
       /fromConfigFile: path: must be|folder of plugins/,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { getProfile, type KubernetesObject, listProfiles, watchProfiles } from '../../src/fleet/index.ts';
-import type { RestConfig } from '../../src/index.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
@@ -133,10 +132,4 @@ describe('watchProfiles', () => {
     await hub.restart();
     assert.deepEqual(namesOf((await first).value ?? []), ['fleet/one', 'fleet/two']);
   });
-});
-
-test('a wrong hub is named', async () => {
-  const hub = {} as RestConfig; // as from JavaScript
-  assert.throws(() => watchProfiles(hub), /watchProfiles: hub: must be a RestConfig/);
-  await assert.rejects(listProfiles(hub), /listProfiles: hub: must be a RestConfig/);
 });
