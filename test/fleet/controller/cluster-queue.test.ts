@@ -3,15 +3,6 @@ import { describe, test } from 'node:test';
 import { startQueue } from '../../fixtures/work-queue.ts';
 
 describe('an item', () => {
-  test('is queued once, however often it is added', () => {
-    const { clusterQueue, drain } = startQueue();
-    const { add } = clusterQueue('a');
-    for (let i = 0; i < 5; i++) add('x');
-    add('y');
-    assert.deepEqual(drain(), ['a/x', 'a/y']);
-    assert.deepEqual(drain(), []);
-  });
-
   test('that fails comes back after 5 ms, doubling to 1,000 s, and begins again after a success', () => {
     const { clusterQueue, clock, take, queue } = startQueue();
     clusterQueue('a').add('x');
