@@ -62,11 +62,15 @@ describe('an existing kubeconfig of any form', () => {
     );
   });
 
-  test('keeps the comments beside empty values', () => {
-    const text = 'clusters: [] # a\nusers: # b\ncontexts: ~ # c\ncurrent-context: lab # d\n';
-    const merged = mergeKubeconfig(text, [entry('fleet/a')], { use: 'fleet/a@hub' }).text;
-    for (const comment of ['# a', '# b', '# c', '# d']) assert.ok(merged.includes(comment), merged);
-    assert.deepEqual(namesIn(merged, 'users'), ['fleet/a@hub']);
+  test('keeps the comments beside empty values, and of a file that has nothing else', () => {
+    for (const text of [
+      'clusters: [] # a\nusers: # b\ncontexts: ~ # c\ncurrent-context: lab # d\n',
+      '# nothing yet\n',
+    ]) {
+      const merged = mergeKubeconfig(text, [entry('fleet/a')], { use: 'fleet/a@hub' }).text;
+      for (const comment of text.match(/#.*/g) ?? []) assert.ok(merged.includes(comment), merged);
+      for (const field of ['clusters', 'users', 'contexts']) assert.deepEqual(namesIn(merged, field), ['fleet/a@hub']);
+    }
   });
 
   test('keeps tokens as they are written, whatever YAML reads them as', () => {

@@ -6,34 +6,6 @@ import { MergeProblem, mergeKubeconfig } from '../../../src/program/kubeconfig/m
 import { growth } from '../../fixtures/cpu-time.ts';
 import { accessTo, command, entry } from '../../fixtures/kubeconfig-entry.ts';
 
-test('a new kubeconfig has a cluster, a user that execs this program, and a context for each entry', () => {
-  const { text, added, updated } = mergeKubeconfig(undefined, [entry('fleet/a')]);
-  assert.deepEqual([added, updated], [['fleet/a@hub'], []]);
-  assert.deepEqual(parse(text), {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'fleet/a@hub', cluster: { server: 'https://h:6443', 'proxy-url': 'http://proxy:3128' } }],
-    users: [
-      {
-        name: 'fleet/a@hub',
-        user: {
-          exec: {
-            apiVersion: 'client.authentication.k8s.io/v1',
-            command: 'clusterprofile',
-            args: ['credential', 'fleet/a', '--context', 'hub'],
-            installHint:
-              'install clusterprofile-credentials as its docs/command-line.md says, and write this kubeconfig again with clusterprofile kubeconfig',
-            interactiveMode: 'IfAvailable',
-            provideClusterInfo: true,
-          },
-        },
-      },
-    ],
-    contexts: [{ name: 'fleet/a@hub', context: { cluster: 'fleet/a@hub', user: 'fleet/a@hub' } }],
-    'current-context': 'fleet/a@hub',
-  });
-});
-
 test('five times as many clusters take no more than five times the time, in a new file and in one that has them', () => {
   const ratio = growth(
     (length) => {
@@ -48,10 +20,6 @@ test('five times as many clusters take no more than five times the time, in a ne
     { length: 50, factor: 5, most: 2 },
   );
   assert.ok(ratio < 2, `${ratio}`);
-});
-
-test('of several clusters none becomes the current one', () => {
-  assert.equal(parse(mergeKubeconfig('', [entry('fleet/a'), entry('fleet/b')]).text)['current-context'], undefined);
 });
 
 const existing = `# my clusters
@@ -74,16 +42,6 @@ x-last: [ 1.10, on ]
 `;
 
 describe('an existing kubeconfig', () => {
-  test('keeps every line of its own, comments, unknown fields and forms of numbers too', () => {
-    const { text } = mergeKubeconfig(existing, [entry('fleet/a')]);
-    const lines = new Set(text.split('\n'));
-    assert.deepEqual(
-      existing.split('\n').filter((line) => !lines.has(line)),
-      [],
-    );
-    assert.equal(parse(text)['current-context'], 'lab');
-  });
-
   test('has its own entries replaced where there is something new, and is not changed where there is not', () => {
     const first = mergeKubeconfig(existing, [entry('fleet/a'), entry('fleet/b')]);
     const same = mergeKubeconfig(first.text, [entry('fleet/b'), entry('fleet/a')]);
@@ -96,16 +54,17 @@ describe('an existing kubeconfig', () => {
     const merged = mergeKubeconfig(withNamespace, [entry('fleet/a', 'https://new')]);
     assert.deepEqual(merged.updated, ['fleet/a@hub']);
     const moved = parse(merged.text);
-    assert.deepEqual(
-      moved.clusters.map(({ cluster }: { cluster: { server: string } }) => cluster.server),
-      ['https://lab', 'https://new', 'https://h:6443'],
-    );
+    const [, ...clusters] = moved.clusters.map(({ cluster }: { cluster: object }) => cluster);
+    assert.deepEqual(clusters, [
+      { server: 'https://new', 'proxy-url': 'http://proxy:3128' },
+      { server: 'https://h:6443', 'proxy-url': 'http://proxy:3128' },
+    ]);
     assert.equal(moved.contexts[1].context.namespace, 'mine');
   });
 
   test('has the same entries after kubectl has written null for what is not set', () => {
     const { text } = mergeKubeconfig(undefined, [entry('fleet/spoke-1')]);
-    const before = text.replace('interactiveMode:', 'env: null\n      interactiveMode:');
+    const before = text.replace('interactiveMode: IfAvailable', 'env: null\n      interactiveMode: IfAvailable');
     assert.notEqual(before, text);
     assert.deepEqual(mergeKubeconfig(before, [entry('fleet/spoke-1')]).updated, []);
   });
@@ -191,22 +150,6 @@ describe('an existing kubeconfig', () => {
       );
     assert.deepEqual(mergeKubeconfig(text, [from(['--filename', '/a.yaml', flag])]).updated, ['fleet/a']);
   });
-
-  for (const [what, text] of [
-    ['lists that are null', 'apiVersion: v1\nclusters: null\nusers:\ncontexts: ~\n'],
-    ['empty lists', 'clusters: []\nusers: []\ncontexts: []\n'],
-    ['no lists', '# nothing yet\n'],
-    ['lists that are moved in', 'clusters:\n  - name: x\n    cluster: {}\n'],
-    ['JSON', JSON.stringify({ apiVersion: 'v1', clusters: [{ name: 'x', cluster: {} }], users: [] }, null, 4)],
-  ] as const) {
-    test(`may have ${what}`, () => {
-      const merged = mergeKubeconfig(text, [entry('fleet/a')]).text;
-      const read = what === 'JSON' ? JSON.parse(merged) : parse(merged);
-      for (const list of ['clusters', 'users', 'contexts']) assert.equal(read[list].at(-1).name, 'fleet/a@hub', merged);
-      if (what.includes('moved in')) assert.match(merged, /^ {2}- name: x$/m);
-      if (what === 'empty lists') assert.match(merged, /^clusters:\n- cluster:\n {4}server/m);
-    });
-  }
 
   for (const [what, text, said] of [
     ['broken YAML', 'clusters: [\nusers: "SECRET\n', /line \d+ is neither JSON nor YAML/],
