@@ -81,12 +81,4 @@ describe('completion', () => {
     assert.deepEqual([stdout, stderr], ['json yaml wide name\nyaml\n', '']);
     await assert.rejects(access(evil));
   });
-
-  test('is refused for a shell that it does not know', async (t) => {
-    const { stderr, exitCode } = await runProgram(t, ['completion', 'tcsh']);
-    assert.deepEqual(
-      [stderr, exitCode],
-      ['error: there is no completion for tcsh\nhint:  there is one for bash, zsh, fish', 2],
-    );
-  });
 });
