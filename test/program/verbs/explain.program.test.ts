@@ -23,8 +23,3 @@ test('explain says which code was meant, and ends with 5', async (t) => {
     'error: PLUGIN_NOTFOUND is no code of this program\nhint:  did you mean PLUGIN_NOT_FOUND? clusterprofile explain lists the codes',
   );
 });
-
-test('an error with a code says how it is explained', async (t) => {
-  const { stderr } = await runProgram(t, ['get', '-f', '-', '--clusterprofile-access-provider', 'x'], { input: '{}' });
-  assert.match(stderr, /^error \[FLAG_INVALID\]: .*\n(?:.*\n)*hint: {2}clusterprofile explain FLAG_INVALID$/);
-});
