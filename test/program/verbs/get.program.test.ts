@@ -39,13 +39,17 @@ describe('clusterprofile get', () => {
     assert.deepEqual([exitCode, [...seen]], [0, ['jane of admins']], stderr);
   });
 
-  test('says that there are none, where there are none', async (t) => {
-    const { env } = await startOperatedFleet(t);
-    const { stdout, stderr, exitCode } = await runProgram(t, ['get', '-n', 'default'], { env });
+  test('says that there are none, where there are none, as check does', async (t) => {
+    const { env, flags } = await startOperatedFleet(t);
     const said = 'No resources found in default namespace. -A looks in all namespaces.';
-    assert.deepEqual([stdout, stderr, exitCode], ['', said, 0]);
-    const all = await runProgram(t, ['get', '-A', '-l', 'env=none'], { env });
-    assert.deepEqual([all.stdout, all.stderr, all.exitCode], ['', 'No resources found.', 0]);
+    for (const [args, expected] of [
+      [['get', '-n', 'default'], said],
+      [['check', '-n', 'default', ...flags], said],
+      [['get', '-A', '-l', 'env=none'], 'No resources found.'],
+    ] as const) {
+      const { stdout, stderr, exitCode } = await runProgram(t, args, { env });
+      assert.deepEqual([stdout, stderr, exitCode], ['', expected, 0]);
+    }
   });
 
   test('-o name prints what every verb takes as a name, with -A too', async (t) => {
