@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { lineOfFinding } from '../../../src/diagnose/lint/finding.ts';
-import { lint } from '../../../src/diagnose/lint/lint.ts';
 import { linesFor, provider } from '../../fixtures/linted.ts';
 
 describe('a provider file', () => {
@@ -121,20 +118,4 @@ test('files with nothing that lint knows are told of, where no other has anythin
     linesFor('kind: Secret\n---\nkind: "\n').join(),
     /0\.yaml:\d+:\d+: error: is neither JSON nor YAML .*\(YAML_INVALID\)$/,
   );
-});
-
-test('our own examples have nothing wrong with them', () => {
-  const folder = new URL('../../../examples/deploy/', import.meta.url);
-  const names = ['base', 'gke', 'eks', 'aks', 'plain'].flatMap((kind) =>
-    ['deployment', 'providers', 'kustomization', 'profiles'].map((name) => `${kind}/${name}.yaml`),
-  );
-  const files = names.flatMap((file) => {
-    try {
-      return [{ file, text: readFileSync(new URL(file, folder), 'utf8') }];
-    } catch {
-      return [];
-    }
-  });
-  assert.ok(files.length > 10);
-  assert.deepEqual(lint(files).map(lineOfFinding), []);
 });
