@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
-import { startOperatedFleet } from '../../fixtures/operated-fleet.ts';
-import { runProgram } from '../../fixtures/program.ts';
+import { profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
+import { type ProgramResult, runProgram, writeInput } from '../../fixtures/program.ts';
 
 describe('clusterprofile get', () => {
   test('prints what docs/command-line.md says, with what the providers make of each', async (t) => {
@@ -71,6 +71,25 @@ describe('clusterprofile get', () => {
       assert.equal(exitCode, 0);
       assert.match(stdout, /spoke-1/);
     }
+  });
+
+  test('counts a ClusterProfile of several files once: the last one does', async (t) => {
+    const inLab = { ...profileOf('a', 'google', {}), metadata: { namespace: 'lab', name: 'a' } };
+    const [one, two] = await Promise.all(
+      [
+        [profileOf('a', 'google', { server: 'https://one.example' }), profileOf('b', 'google', {})],
+        [profileOf('a', 'google', { server: 'https://two.example' }), inLab],
+      ].map((items, index) => writeInput(t, `${index}.json`, { items })),
+    );
+    const flag = '--clusterprofile-access-provider=google=/plugin';
+    const get = ['get', '-f', one ?? '', '-f', two ?? '', flag, '-o', 'json'];
+    const [all, named] = await Promise.all([runProgram(t, get), runProgram(t, [...get, 'a', 'fleet/a'])]);
+    const rows = ({ stdout }: ProgramResult) =>
+      JSON.parse(stdout).items.map(
+        ({ namespace, name, server }: Readonly<Record<string, string>>) => `${namespace}/${name}: ${server}`,
+      );
+    assert.deepEqual(rows(all), ['fleet/a: https://two.example', 'fleet/b: undefined', 'lab/a: undefined']);
+    assert.deepEqual(rows(named), ['fleet/a: https://two.example', 'lab/a: undefined']);
   });
 
   test('has the selections of kubectl, and its errors', async (t) => {
