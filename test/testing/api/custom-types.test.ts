@@ -58,10 +58,6 @@ describe('a CustomResourceDefinition', () => {
       () => cluster.add({ metadata: { name: 'other' }, ...rest }),
       /metadata.name: .*must be spec.names.plural/,
     );
-    assert.equal(
-      (await send('POST', path, { metadata: { name: 'other' }, ...rest })).body.details.causes[0].field,
-      'metadata.name',
-    );
     assert.equal((await send('POST', path, { metadata: { name: 'a.b' }, spec: {} })).code, 422);
   });
 
@@ -149,18 +145,5 @@ describe('a CustomResourceDefinition', () => {
     assert.throws(() => cluster.add(own), /there is a CustomResourceDefinition clusterprofiles.* already/);
     cluster.set({ ...own, spec: { ...own.spec, versions: [version('v1alpha2', true)] } });
     assert.equal((await send('GET', '/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles')).code, 404);
-  });
-
-  test('of ClusterProfile is there from the start, and its kind goes with it', async (t) => {
-    const { send } = await startApi(t);
-    const { body } = await send('GET', path);
-    assert.deepEqual(
-      body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
-      ['clusterprofiles.multicluster.x-k8s.io', 'placementdecisions.multicluster.x-k8s.io'],
-    );
-    const profiles = '/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles';
-    assert.equal((await send('GET', profiles)).code, 200);
-    await send('DELETE', `${path}/clusterprofiles.multicluster.x-k8s.io`);
-    assert.equal((await send('GET', profiles)).code, 404);
   });
 });
