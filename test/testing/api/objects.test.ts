@@ -25,22 +25,6 @@ describe('an object', () => {
     assert.deepEqual(metadata, { name: 'a', namespace: 'default', creationTimestamp: time });
   });
 
-  test('that a test sets has a generation by the same rule', async (t) => {
-    const { cluster } = await startApi(t);
-    const deployment = (more: object = {}) => ({
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'd' },
-      spec: {},
-      ...more,
-    });
-    cluster.add(deployment());
-    cluster.set(deployment({ status: { replicas: 2 } }));
-    assert.equal(cluster.get(deployment())?.metadata.generation, 1);
-    cluster.set(deployment({ spec: { paused: true } }));
-    assert.equal(cluster.get(deployment())?.metadata.generation, 2);
-  });
-
   test('that a test sets is of a manager before the first apply', async (t) => {
     const { cluster, send } = await startApi(t);
     cluster.add(configMap('a', { data: { x: '0' } }));

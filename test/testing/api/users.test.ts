@@ -39,8 +39,6 @@ describe('a SelfSubjectReview', () => {
 });
 
 describe('a TokenRequest', () => {
-  const hour = 3_600_000;
-
   test('gives a token that is believed until it expires, or its account goes', async (t) => {
     let now = Date.UTC(2026, 0, 1);
     const { cluster, send } = await startApi(t, { clock: () => now });
@@ -68,7 +66,6 @@ describe('a TokenRequest', () => {
     cluster.delete(account);
     cluster.add(account);
     assert.equal(await whoHas(again.token), 401, 'it was another account');
-    assert.equal(now - Date.UTC(2026, 0, 1), hour / 6);
   });
 
   test('is refused for a time that is too short, and for an account that is not there', async (t) => {
