@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { checkLabels, checkName, isPinned, readPins } from '../../src/plugins/profile-input.ts';
+import { checkLabels, checkName, readPins } from '../../src/plugins/profile-input.ts';
 
 describe('what a profile may name', () => {
   for (const [names, name, allowed] of [
@@ -54,11 +54,4 @@ describe('what a profile may name', () => {
       assert.throws(() => readPins({ namespace, name: name && [...name], label: label && [...label] }), message);
     });
   }
-
-  test('is pinned by a name or a label, not by a namespace', () => {
-    assert.deepEqual(
-      [{}, { namespace: 'a' }, { name: ['a'] }, { label: ['a=b'] }].map((values) => isPinned(readPins(values))),
-      [false, false, true, true],
-    );
-  });
 });
