@@ -182,16 +182,6 @@ describe('oidc-credentials', () => {
     }
   });
 
-  test('is told the name of its issuer, not where its metadata are', async (t) => {
-    const { args, issuer } = await start(t, {});
-    const [, , ...more] = args;
-    const url = `${issuer.url}/.well-known/openid-configuration`;
-    assert.match(
-      await complaintOf(['--issuer', url, ...more, '--client-id', 'x']).catch((error: Error) => error.message),
-      /--issuer must be the issuer's own name: leave out what begins with \/\.well-known\//,
-    );
-  });
-
   test('says when a token ends, at once too, and not where no RFC 3339 time can say it', async (t) => {
     const { issuer, file, args } = await start(t, {});
     const proof = [...args, '--client-id', 'controller', '--client-secret-file', await file('secret', 'x')];

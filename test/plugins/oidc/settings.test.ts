@@ -9,6 +9,10 @@ describe('the arguments of oidc-credentials', () => {
     [[...issuer, '--token-endpoint', 'https://h/token'], /one of --issuer, --token-endpoint/],
     [['--issuer', 'http://h', '--client-id', 'c'], /--issuer must be an https:\/\/ URL/],
     [['--issuer', 'https://u:p@h', '--client-id', 'c'], /without user and password/],
+    [
+      ['--issuer', 'https://h/tenant/.well-known/openid-configuration', '--client-id', 'c'],
+      /--issuer must be the issuer's own name: leave out what begins with \/\.well-known\//,
+    ],
     [issuer, /nothing says who this client is: add one of --client-secret-file/],
     [[...issuer, '--client-secret-file', 's', '--client-key-file', 'k'], /are two proofs: keep one/],
     [[...issuer, '--client-secret-file', 's', '--client-key-id', 'k'], /need --client-key-file/],
