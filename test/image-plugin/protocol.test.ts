@@ -32,7 +32,6 @@ describe("a plugin's own answer", () => {
       { auth: { 'r.io team': entry } },
       /auth: an entry: its key has a character that is not allowed in a host or path$/,
     ],
-    [{ auth: {}, cacheDuration: '10m' }, /cacheDuration is not a known field \(did you mean cacheDurationMs\?\)$/],
     [{ auth: {}, cacheKeyType: 'registry' }, /cacheKeyType: must be one of Image, Registry, Global$/],
     [
       { auth: {}, cacheDurationMs: Infinity },
