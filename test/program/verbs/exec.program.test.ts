@@ -22,7 +22,7 @@ async function threeClusters(t: TestContext, [one, two, three]: readonly [string
   return { args, folder, env: { TMPDIR: folder } };
 }
 
-test('exec runs a command for each cluster with its own kubeconfig, tells the lines apart, and sums up', async (t) => {
+test('exec runs a command for each cluster with its own kubeconfig, tells the lines apart, and ends with the code of the earliest stage', async (t) => {
   const { args, env, folder } = await threeClusters(t);
   const script = `echo "$CLUSTERPROFILE_NAMESPACE/$CLUSTERPROFILE_NAME"; stat -c %a "$KUBECONFIG" "$(dirname "$KUBECONFIG")"
 cat > /dev/null; printf 'no end' >&2; grep -c -- "- credential$" "$KUBECONFIG"; [ "$CLUSTERPROFILE_NAME" = a ]`;
@@ -37,16 +37,7 @@ cat > /dev/null; printf 'no end' >&2; grep -c -- "- credential$" "$KUBECONFIG"; 
     'fleet/bb | 700',
     'fleet/bb | fleet/bb',
   ]);
-  const [first, second, ...summary] = stderr
-    .split('\n')
-    .sort((one, other) => Number(other.includes('|')) - Number(one.includes('|')));
-  assert.deepEqual([first, second].sort(), ['fleet/a  | no end', 'fleet/bb | no end']);
-  assert.deepEqual(summary, [
-    '3 clusters: 1 ok, 2 failed',
-    '  fleet/bb: exit code 1',
-    '  fleet/c: status.accessProviders: offers azure (configured: google): add a provider for one of the offered types with ' +
-      '--clusterprofile-access-provider or in the provider file',
-  ]);
+  for (const name of ['fleet/a ', 'fleet/bb']) assert.ok(stderr.includes(`${name} | no end\n`), stderr);
   // Of the two kinds of failure the earlier stage: no provider.
   assert.equal(exitCode, 11);
   assert.deepEqual(await readdir(folder), []);
