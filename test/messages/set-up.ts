@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import type { ClusterProfile, CredentialProvidersOptions, Provider } from '../../src/index.ts';
@@ -48,6 +47,3 @@ export async function configWith(t: TestContext, parts: Parts = {}): Promise<Res
 /** What a controller does with it. */
 export const list = (config: RestConfig) => config.makeApiClient(CoreV1Api).listNamespace();
 export const listWith = async (t: TestContext, parts: Parts) => list(await configWith(t, parts));
-
-/** Deletes a plugin before it is run. */
-export const withoutFile = async (path: string | undefined) => rm(path ?? '', { force: true });

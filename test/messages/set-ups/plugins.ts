@@ -2,7 +2,7 @@ import { chmod } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { createCertificateAuthority } from '../../../src/testing/index.ts';
 import { print, setEnvironment } from '../../fixtures/script.ts';
-import { configWith, list, listWith, type SetUps, withoutFile } from '../set-up.ts';
+import { configWith, list, listWith, type SetUps } from '../set-up.ts';
 
 const secretReader = fileURLToPath(new URL('../../../dist/plugins/secretreader.js', import.meta.url));
 const { certificate } = createCertificateAuthority().issue({ commonName: 'me', client: true });
@@ -12,11 +12,6 @@ export const plugins: SetUps = {
   'its path is wrong': (t) =>
     listWith(t, { exec: { command: '/usr/bin/gke-auth', installHint: 'apt-get install gke-auth' } }),
   'it is not in PATH': (t) => listWith(t, { exec: { command: 'no-such-auth-plugin' } }),
-  'it has gone since': async (t) => {
-    const config = await configWith(t);
-    await withoutFile(config.access.exec?.command);
-    return list(config);
-  },
   'it may not be executed': async (t) => {
     const config = await configWith(t);
     await chmod(config.access.exec?.command ?? '', 0o644);
