@@ -25,26 +25,6 @@ async function start(t: TestContext, hub: FakeCluster, command: string, env: Rea
   return { child };
 }
 
-test('the example controller labels the namespaces of every cluster, says why one fails, and ends when it is told to', async (t) => {
-  const { hub, publish, spoke, plugin } = await startHub(t);
-  const cluster = await spoke();
-  publish('one', cluster);
-  publish('dead', 'https://127.0.0.1:1');
-  const { child } = await start(t, hub, plugin.command);
-  const labelOf = (name: string) =>
-    cluster.get({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })?.metadata.labels?.['example.dev/cluster'];
-  await until(t, () => labelOf('default') === 'fleet.one' && labelOf('kube-system') === 'fleet.one');
-  cluster.add(newNamespace('later'));
-  await until(t, () => labelOf('later') === 'fleet.one');
-  child.kill('SIGTERM');
-  const { exitCode, all } = await child;
-  assert.equal(exitCode, 0, all);
-  assert.match(all, /^fleet\/one is in use: https:\/\/127\.0\.0\.1:\d+$/m);
-  assert.match(all, /^fleet\/one: labelled later$/m);
-  assert.match(all, /fleet\/dead cannot be engaged \(REQUEST\/CONNECT_FAILED\), next try in [12] s/);
-  assert.match(all, /^fleet\/one is disengaged \(FLEET_CLOSED\): the fleet ends$/m);
-});
-
 test('the example controller hands its shards over on SIGTERM while a plugin runs', async (t) => {
   const { hub, publish, spoke } = await startHub(t);
   publish('slow', await spoke());
@@ -60,9 +40,10 @@ test('the example controller hands its shards over on SIGTERM while a plugin run
   assert.deepEqual(held(), []);
 });
 
-test('the example controller serves its metrics and probes: ready when it has read the hub and tried every cluster', async (t) => {
+test('the example controller is ready when it has read the hub and tried every cluster, labels the namespaces of each, says why one fails, serves its metrics, and ends when it is told to', async (t) => {
   const { hub, publish, spoke, plugin } = await startHub(t);
-  publish('one', await spoke());
+  const cluster = await spoke();
+  publish('one', cluster);
   publish('dead', 'https://127.0.0.1:1');
   let isAway = true;
   hub.failNext(503, 1_000, ({ url }) => isAway && url.includes('/clusterprofiles'));
@@ -87,6 +68,11 @@ test('the example controller serves its metrics and probes: ready when it has re
   ]) {
     assert.match(text, line);
   }
+  const labelOf = (name: string) =>
+    cluster.get({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })?.metadata.labels?.['example.dev/cluster'];
+  await until(t, () => labelOf('default') === 'fleet.one' && labelOf('kube-system') === 'fleet.one');
+  cluster.add(newNamespace('later'));
+  await until(t, () => labelOf('later') === 'fleet.one');
   // A scrape that never becomes a whole request must not hold up the end.
   const half = connect(Number(port), '127.0.0.1', () => half.write('GET /metrics HTTP/1.1\r\n'));
   t.after(() => half.destroy());
@@ -95,4 +81,8 @@ test('the example controller serves its metrics and probes: ready when it has re
   child.kill('SIGTERM');
   const { exitCode, all } = await child;
   assert.equal(exitCode, 0, all);
+  assert.match(all, /^fleet\/one is in use: https:\/\/127\.0\.0\.1:\d+$/m);
+  assert.match(all, /^fleet\/one: labelled later$/m);
+  assert.match(all, /fleet\/dead cannot be engaged \(REQUEST\/CONNECT_FAILED\), next try in [12] s/);
+  assert.match(all, /^fleet\/one is disengaged \(FLEET_CLOSED\): the fleet ends$/m);
 });
