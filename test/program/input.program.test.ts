@@ -39,10 +39,17 @@ async function writerOf(fifo: string, child: ReturnType<typeof start>) {
 }
 
 /** Where a pipe can be named, and what comes out of it. */
-const places: Readonly<Record<string, (fifo: string, file: string) => readonly string[]>> = {
+const places: Readonly<
+  Record<string, (fifo: string, file: string, t: TestContext) => readonly string[] | Promise<readonly string[]>>
+> = {
   'get -f': (fifo) => ['get', '-f', fifo],
   'get --clusterprofile-provider-file': (fifo, file) => ['get', '-f', file, '--clusterprofile-provider-file', fifo],
   'get --kubeconfig': (fifo) => ['get', '--kubeconfig', fifo],
+  // Which is read when a request needs it.
+  "a file of the hub's user": async (fifo, _, t) => {
+    const user = kubeconfig({ exec: null, user: { tokenFile: fifo } });
+    return ['get', '--kubeconfig', await writeInput(t, 'config', user)];
+  },
   'run-plugin --certificate-authority': (fifo) => ['run-plugin', '--certificate-authority', fifo, '--', 'true'],
 };
 
@@ -53,7 +60,7 @@ describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
       await Promise.all(
         (['SIGINT', 'SIGTERM'] as const).map(async (signal) => {
           const fifo = await makeFifo(t);
-          const child = start(t, argsOf(fifo, file));
+          const child = start(t, await argsOf(fifo, file, t));
           const writer = await writerOf(fifo, child);
           child.kill(signal);
           const { signal: endedBy, stderr } = await child;
@@ -63,16 +70,6 @@ describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
       );
     });
   }
-
-  test("that is a file of the hub's user, which is read when a request needs it", async (t) => {
-    const fifo = await makeFifo(t);
-    const file = await writeInput(t, 'config', kubeconfig({ exec: null, user: { tokenFile: fifo } }));
-    const child = start(t, ['get', '--kubeconfig', file]);
-    const writer = await writerOf(fifo, child);
-    child.kill('SIGINT');
-    assert.equal((await child).signal, 'SIGINT');
-    await writer.close();
-  });
 
   test('that is stdin, with commands of the user to follow too', async (t) => {
     const flag = '--clusterprofile-access-provider=google=/plugin';
