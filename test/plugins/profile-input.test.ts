@@ -7,16 +7,9 @@ describe('what a profile may name', () => {
     [[], 'anything', true],
     [['spoke-1'], 'spoke-1', true],
     [['spoke-1'], 'spoke-10', false],
-    [['spoke-1'], 'spoke', false],
     [['spoke-1', 'spoke-2'], 'spoke-2', true],
     [['spoke-*'], 'spoke-1', true],
     [['spoke-*'], 'other-spoke-1', false],
-    [['*-kubeconfig'], 'spoke-1-kubeconfig', true],
-    [['*-kubeconfig'], 'kubeconfig', false],
-    [['a-*-a'], 'a-x-a', true],
-    [['a-*-a'], 'a-a', false],
-    [['*'], 'anything', true],
-    [['a.c'], 'abc', false],
   ] as const) {
     test(`${name} is ${allowed ? 'let through' : 'refused'} by --name ${names.join(' --name ') || '(none)'}`, () => {
       const check = () => checkName(readPins({ name: [...names] }), name);
