@@ -30,7 +30,6 @@ describe('loadExecCredential', () => {
 
   for (const [what, data] of [
     ['that is not YAML (M.103)', '{'],
-    ['that is half a list', '[1, '],
     ['without kind (M.104)', `{apiVersion: ${v1}}`],
     ['without a version (M.104)', '{kind: ExecCredential}'],
     ['of another kind (M.105)', `{kind: Status, apiVersion: ${v1}}`],
