@@ -71,24 +71,14 @@ async function objects(step: Step): Promise<void> {
   });
   for (const name of ['a', 'b', 'c']) await step(post(maps, map(name, { x: name }, { labels: { of: name } })), written);
   for (const sent of [
-    post(maps, map('a')),
     post(maps, { kind: 'Secret', apiVersion: 'v1', metadata: { name: 'd' } }),
     post(maps, { metadata: {} }),
-    post(maps, map('Upper')),
     { method: 'POST', path: maps, body: '{', headers: { 'content-type': 'application/json' } },
-    put(`${maps}/a`, map('b')),
-    put(`${maps}/a`, map('a', {}, { resourceVersion: '1' })),
     put(`${maps}/none`, map('none', {}, { uid: 'u' })),
-    get(`${maps}/none`),
     remove(`${maps}/none`),
     remove(`${maps}/a`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'other' } }),
     patchOf('json-patch+json', [{ op: 'test', path: '/data/x', value: 'other' }]),
     patchOf('json-patch+json', [{ op: 'remove', path: '/data/none' }]),
-    patchOf('unknown+json', {}),
-    get(`${maps}?labelSelector=!!`),
-    get(`${maps}?fieldSelector=spec.x=1`),
-    get('/api/v1/nothings'),
-    get('/apis/none.example.com/v1/nothings'),
   ])
     await step(sent);
   for (const sent of [
@@ -100,13 +90,7 @@ async function objects(step: Step): Promise<void> {
   ])
     await step(sent, written);
   const names = 'fieldSelector=metadata.name!=kube-root-ca.crt';
-  for (const query of [
-    names,
-    `${names}&limit=2`,
-    `${names}&labelSelector=of%20in%20(b,c)`,
-    `${names}&labelSelector=!of`,
-  ])
-    await step(get(`${maps}?${query}`), listed);
+  await step(get(`${maps}?${names}`), listed);
   for (const query of [
     '',
     '&resourceVersion=0',
