@@ -49,14 +49,16 @@ describe('runCredentialPlugin', { concurrency: 2 }, () => {
     assert.match(alone.stderr, /KUBERNETES_EXEC_INFO is not set or empty/);
   });
 
-  test('ends with the exit code that an error has', async () => {
-    for (const [code, expected] of [
-      ['3', 3],
-      ['256', 1],
+  test('ends with the exit code that an error has, or that the plugin ends itself with', async () => {
+    const failing = (code: number) =>
+      `() => { throw Object.assign(new Error('log in first'), { exitCode: ${code} }); }`;
+    for (const [handler, expected] of [
+      [failing(3), [3, 'log in first']],
+      [failing(256), [1, 'log in first']],
+      ['() => process.exit(7)', [7, '']],
     ] as const) {
-      const handler = `() => { throw Object.assign(new Error('log in first'), { exitCode: ${code} }); }`;
       const { exitCode, stderr } = await run(handler);
-      assert.deepEqual([exitCode, stderr], [expected, 'log in first']);
+      assert.deepEqual([exitCode, stderr], expected);
     }
   });
 
@@ -116,11 +118,6 @@ describe('runCredentialPlugin', { concurrency: 2 }, () => {
       assert.match(stderr, expected);
     });
   }
-
-  test('keeps the exit code that a plugin ends itself with', async () => {
-    const { exitCode, stderr } = await run('() => process.exit(7)');
-    assert.deepEqual([exitCode, stderr], [7, '']);
-  });
 
   test('leaves what was thrown to a listener of the plugin', async () => {
     const own = `process.on('uncaughtException', () => { console.error('mine'); process.exit(5); });`;
