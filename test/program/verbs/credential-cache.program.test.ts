@@ -240,20 +240,16 @@ describe('credential --cache', { concurrency: 4 }, () => {
     assert.equal(await plugin.runs(), runs);
   });
 
-  test('stays off a terminal without --show, kept or not', async (t) => {
+  test('is shown neither on a terminal without --show, kept or not, nor as a completion of the same words', async (t) => {
     const { token, env, flags } = await startCached(t);
     await token('fleet/a');
-    const shown = await startProgram(t, ['credential', 'fleet/a', '--cache', ...flags], { env, terminal: true });
+    const args = ['credential', 'fleet/a', '--cache', ...flags];
+    const shown = await startProgram(t, args, { env, terminal: true });
     assert.equal(await shown.ended, 2);
     assert.doesNotMatch(shown.shown(), /run-1/);
-  });
-
-  test('is no completion of the same words', async (t) => {
-    const { token, env, flags } = await startCached(t);
-    await token('fleet/a');
     const name = 'kubectl_complete-clusterprofile';
     const { stdout } = await runProgram(t, ['credential', 'fleet/a', ...flags, '--cache'], { env, name });
-    const { stdout: same } = await runProgram(t, ['credential', 'fleet/a', '--cache', ...flags], { env, name });
+    const { stdout: same } = await runProgram(t, args, { env, name });
     assert.match(stdout, /^--cache/);
     assert.doesNotMatch(same, /run-1/);
   });
