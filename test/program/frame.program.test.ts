@@ -71,6 +71,7 @@ describe('clusterprofile', () => {
       [['-q'], 'a verb is missing', 'see clusterprofile --help'],
       [['--verison'], "unknown option '--verison'", 'did you mean --version? see clusterprofile --help'],
       [['resolve'], "missing required argument 'NAME'", 'see clusterprofile resolve --help'],
+      [['lint'], 'lint needs the names of files', 'clusterprofile lint providers.yaml deploy/*.yaml'],
       [['get', '--', 'ls'], 'get takes no command after --', 'see clusterprofile get --help'],
       [['get', '-A', '-n', 'fleet'], '-A and -n contradict each other', 'give one of the two'],
       [['get', 'a', '-l', 'b=c'], 'names and -l contradict each other', 'give one of the two'],
@@ -173,12 +174,14 @@ describe('clusterprofile', () => {
   test('tells a file that cannot be used, with its line, and ends with 3', async (t) => {
     const broken = await writeInput(t, 'broken.yaml', 'kind: ClusterProfile\nmetadata: {s3cret\n');
     const other = await writeInput(t, 'other.yaml', 'kind: Pod\n');
-    for (const [file, expected] of [
-      ['/none.yaml', 'error: /none.yaml does not exist\nhint:  correct the path'],
-      [broken, /^error: .*broken\.yaml: line [23]: is neither JSON nor YAML \([a-z ]+\)$/],
-      [other, /^error: .*other\.yaml has no ClusterProfile\nhint: {2}see its field kind$/],
+    const missing = 'error: /none.yaml does not exist\nhint:  correct the path';
+    for (const [args, expected] of [
+      [['get', '-f', '/none.yaml'], missing],
+      [['lint', '/none.yaml'], missing],
+      [['get', '-f', broken], /^error: .*broken\.yaml: line [23]: is neither JSON nor YAML \([a-z ]+\)$/],
+      [['get', '-f', other], /^error: .*other\.yaml has no ClusterProfile\nhint: {2}see its field kind$/],
     ] as const) {
-      const { stderr, exitCode } = await runProgram(t, ['get', '-f', file]);
+      const { stderr, exitCode } = await runProgram(t, args);
       if (typeof expected === 'string') assert.equal(stderr, expected);
       else assert.match(stderr, expected);
       assert.equal(exitCode, 3);

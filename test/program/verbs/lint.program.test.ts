@@ -58,17 +58,6 @@ test('lint -o json prints the findings, of stdin too, and nothing else on stdout
   assert.equal(json.exitCode, 3);
 });
 
-test('lint says what it was not given: files, one that is there', async (t) => {
-  const [none, missing] = await Promise.all([runProgram(t, ['lint']), runProgram(t, ['lint', '/nowhere.yaml'])]);
-  assert.deepEqual(none, {
-    stdout: '',
-    stderr: 'error: lint needs the names of files\nhint:  clusterprofile lint providers.yaml deploy/*.yaml',
-    exitCode: 2,
-  });
-  assert.match(missing.stderr, /^error: \/nowhere\.yaml does not exist\nhint: {2}correct the path$/);
-  assert.equal(missing.exitCode, 3);
-});
-
 test('lint finds what docs/command-line.md says, and ends with 3', async (t) => {
   const folder = await temporaryFolder(t);
   const bare = providers().replace(/ {2}allowedServers.*\n/, '  profileSourcedCLIArgsPolicy: Apend\n');
