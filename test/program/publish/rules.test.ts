@@ -150,15 +150,12 @@ describe('the health of a cluster', () => {
   const failed: Health = { status: 'Unknown', reason: 'CONNECT_TIMEOUT', message: '' };
   const good: Health = { status: 'True', reason: 'Ready', message: '' };
 
-  test('is reported as bad after three failures in a row, and as good after one success', () => {
+  test('is reported at once if nothing was reported before, then as bad after three failures in a row, and as good after one success', () => {
     const hysteresis = new Hysteresis();
+    assert.equal(hysteresis.next('fleet/new', undefined, failed), failed);
     const next = (reported: Health, found: Health) => hysteresis.next('fleet/one', reported.status, found);
     assert.deepEqual([next(good, failed), next(good, failed), next(good, good)], [undefined, undefined, good]);
     assert.deepEqual([next(good, failed), next(good, failed), next(good, failed)], [undefined, undefined, failed]);
     assert.equal(next(failed, good), good);
-  });
-
-  test('is reported at once if nothing was reported before', () => {
-    assert.equal(new Hysteresis().next('fleet/one', undefined, failed), failed);
   });
 });
