@@ -169,7 +169,7 @@ describe('credential --cache', { concurrency: 4 }, () => {
     assert.equal(await token('fleet/a'), 'run-1');
   });
 
-  test('says what is wrong with a folder that cannot be used, and does not wait for ever', async (t) => {
+  test('says what is wrong with a folder that cannot be used, answers where an answer cannot be kept, and does not wait for ever', async (t) => {
     const { env, flags, credential } = await startCached(t);
     const file = await writeInput(t, 'file', '');
     const folders = [file, '/proc/none'];
