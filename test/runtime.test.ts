@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+import { read } from './fixtures/docs.ts';
 
 test("npm scripts run on the pinned Node, not on the machine's", () => {
-  assert.equal(process.version, `v${manifest.devDependencies.node}`);
+  assert.equal(process.version, `v${JSON.parse(read('package.json')).devDependencies.node}`);
 });

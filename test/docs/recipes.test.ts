@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { read, root } from '../fixtures/docs.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = join(root, 'docs/recipes');
 const pages = readdirSync(folder).filter((name) => name.endsWith('.md') && name !== 'README.md');
 const chapters = ['Provider file', 'Profile', 'RBAC', 'Deployment', 'How to check it', 'What goes wrong'];
@@ -13,7 +12,7 @@ const chapters = ['Provider file', 'Profile', 'RBAC', 'Deployment', 'How to chec
 /** A page with its files as they are now: each block of YAML follows a line that names its file. */
 function withFiles(text: string): string {
   return text.replace(/^<!-- (\S+) -->\n```yaml\n.*?^```$/gms, (_block, file: string) => {
-    const content = readFileSync(join(root, file), 'utf8').trimEnd();
+    const content = read(file).trimEnd();
     return `<!-- ${file} -->\n\`\`\`yaml\n${content}\n\`\`\``;
   });
 }
@@ -30,7 +29,7 @@ describe('docs/recipes', () => {
       'spiffe.md',
       'without-a-cluster-manager.md',
     ]);
-    const list = readFileSync(join(folder, 'README.md'), 'utf8');
+    const list = read('docs/recipes/README.md');
     for (const page of pages) assert.ok(list.includes(`](${page})`), page);
   });
 

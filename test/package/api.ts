@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync } from 'rolldown/utils';
+import { read, root } from '../fixtures/docs.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 export const apiFile = join(root, 'api.txt');
 
 interface Node {
@@ -80,7 +80,7 @@ function readModule(file: string): Module {
 
 /** What the entry points of package.json export, and the declarations behind it. */
 export function publicApi(): string {
-  const { name: packageName, exports: entries } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { name: packageName, exports: entries } = JSON.parse(read('package.json'));
   const modules = new Map<string, Module>();
   const moduleOf = (file: string): Module => {
     const module = modules.get(file) ?? readModule(file);

@@ -5,12 +5,10 @@ import { existsSync } from 'node:fs';
 import { cp, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
-import { blocks, localLinks, prose } from '../fixtures/docs.ts';
+import { blocks, localLinks, prose, read, root } from '../fixtures/docs.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const { node } = parseArgs({ options: { node: { type: 'string', default: process.execPath } } }).values;
 await using temporary = await mkdtempDisposable(join(tmpdir(), 'package-'));
 const folder = temporary.path;
@@ -94,9 +92,7 @@ async function compileFirstPrograms(project: string): Promise<void> {
   await writeFile(join(types, 'models.ts'), models);
   await writeFile(join(types, 'watches.ts'), watches);
   await writeFile(join(types, 'package.json'), '{ "type": "module" }');
-  const { typescript, '@types/node': node } = JSON.parse(
-    await readFile(join(root, 'package.json'), 'utf8'),
-  ).devDependencies;
+  const { typescript, '@types/node': node } = JSON.parse(read('package.json')).devDependencies;
   const versions = `typescript@${typescript} @types/node@${node} kubernetes-models@5.1.0 cdk8s@2.70.106 constructs@10`;
   // client-node's declarations need those of ws.
   const old = 'typescript-5@npm:typescript@5.7.3 @types/ws@8';
@@ -182,7 +178,7 @@ async function runCommands(commands: string, cwd: string): Promise<void> {
 
 /** Follows the README: its commands in a copy of the checkout, the package that they install, the first program. */
 async function followReadme(): Promise<Readonly<Record<'checkout' | 'tarball' | 'project', string>>> {
-  const { name, version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const { name, version } = JSON.parse(read('package.json'));
   const checkout = join(folder, name);
   await copyCheckout(checkout);
   const [setUp = '', install = '', run = ''] = blocks('README.md', 'sh');

@@ -5,10 +5,9 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import { root } from '../fixtures/docs.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const versions = ['0.20.0', '0.22.3', '1.3.0', '1.4.0', '2.0.0'];
 
 const consumer = `

@@ -5,10 +5,8 @@ import { globSync } from 'node:fs';
 import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { root } from '../fixtures/docs.ts';
 
 /** What a program does with every entry point; `load` says how they are imported. */
 const body = `

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import { read, root } from '../fixtures/docs.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const manifest = JSON.parse(read('package.json'));
 const entryPoints: readonly string[] = Object.values<{ types?: string }>(manifest.exports).flatMap(({ types }) =>
   types === undefined ? [] : [join(root, types)],
 );

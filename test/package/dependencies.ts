@@ -2,10 +2,9 @@
 // imports nothing, the least of five.
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import { root } from '../fixtures/docs.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const rounds = 5;
 const read = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 const manifest = read(root);

@@ -4,10 +4,9 @@ import { existsSync, globSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import { root as cwd } from '../fixtures/docs.ts';
 
-const cwd = fileURLToPath(new URL('../../', import.meta.url));
 const shown = { cwd, stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' } as const;
 
 async function isHere(program: string): Promise<boolean> {

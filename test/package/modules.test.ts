@@ -4,6 +4,12 @@ import { join, normalize } from 'node:path';
 import { test } from 'node:test';
 import { read, root } from '../fixtures/docs.ts';
 
+/** The files of this package that one imports. */
+const importsOf = (file: string): readonly string[] =>
+  [...read(file).matchAll(/(?:from |import |import\()'(\.[^']+)'/g)].map(([, path = '']) =>
+    normalize(join(file, '..', path)),
+  );
+
 test('the modules of docs/architecture.md are there, and each imports itself and those above it only', () => {
   const [, chapter = ''] = read('docs/architecture.md').split('## Modules');
   const rows = [...chapter.matchAll(/^\| (`src\/[^|]+) \|/gm)].map(([, names = '']) =>
@@ -23,10 +29,8 @@ test('the modules of docs/architecture.md are there, and each imports itself and
   };
   const upwards = files.flatMap((file) => {
     const module = moduleOf(file);
-    const imports = [...read(file).matchAll(/from '(\.[^']+)'/g)].map(([, path = '']) =>
-      normalize(join(file, '..', path)),
-    );
-    return module < 0 ? [] : imports.filter((path) => moduleOf(path) > module).map((path) => `${file} -> ${path}`);
+    const above = importsOf(file).filter((path) => moduleOf(path) > module);
+    return module < 0 ? [] : above.map((path) => `${file} -> ${path}`);
   });
   assert.deepEqual(upwards, []);
 });
@@ -35,8 +39,7 @@ test('the program uses the package by its entry points and by src/diagnose/index
   const doors =
     /^src\/(?:(?:(?:diagnose|fleet|image-credentials|image-plugin|plugin|testing)\/)?index|util\/node-version)\.ts$/;
   const inside = globSync('src/program/**/*.ts', { cwd: root }).flatMap((file) =>
-    [...read(file).matchAll(/(?:from |import |import\()'(\.[^']+)'/g)]
-      .map(([, path = '']) => normalize(join(file, '..', path)))
+    importsOf(file)
       .filter((path) => !path.startsWith('src/program/') && !doors.test(path))
       .map((path) => `${file} -> ${path}`),
   );
@@ -45,19 +48,11 @@ test('the program uses the package by its entry points and by src/diagnose/index
 
 test('no files of src import one another in a circle, not for types either', () => {
   const files = globSync('src/**/*.ts', { cwd: root });
-  const importsOf = new Map(
-    files.map((file) => [
-      file,
-      [...read(file).matchAll(/(?:from |import |import\()'(\.[^']+)'/g)].map(([, path = '']) =>
-        normalize(join(file, '..', path)),
-      ),
-    ]),
-  );
   // Takes away what imports nothing that is left, until there is nothing but circles and what leads to them.
   let left = new Set(files);
   for (let before = -1; left.size !== before; ) {
     before = left.size;
-    left = new Set([...left].filter((file) => importsOf.get(file)?.some((path) => left.has(path))));
+    left = new Set([...left].filter((file) => importsOf(file).some((path) => left.has(path))));
   }
   assert.deepEqual([...left], []);
 });

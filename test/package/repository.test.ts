@@ -1,14 +1,11 @@
 // What stands around the code: workflows, SECURITY.md, docs/stability.md. What they say has to be so.
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { defaultKubernetes, kubernetesVersions } from '../e2e/go-programs.ts';
+import { read, root } from '../fixtures/docs.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const manifest = JSON.parse(read('package.json'));
 const scriptsIn = (text: string) =>
   [...text.matchAll(/npm (?:run ([a-z:0-9]+)|(test)\b)/g)].map(([, run, test]) => run ?? test ?? '');
