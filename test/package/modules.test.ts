@@ -46,17 +46,6 @@ test('the program uses the package by its entry points and by src/diagnose/index
   assert.deepEqual(inside, []);
 });
 
-test('no files of src import one another in a circle, not for types either', () => {
-  const files = globSync('src/**/*.ts', { cwd: root });
-  // Takes away what imports nothing that is left, until there is nothing but circles and what leads to them.
-  let left = new Set(files);
-  for (let before = -1; left.size !== before; ) {
-    before = left.size;
-    left = new Set([...left].filter((file) => importsOf(file).some((path) => left.has(path))));
-  }
-  assert.deepEqual([...left], []);
-});
-
 test('no file of src has more than 300 lines', () => {
   const long = globSync('src/**/*.ts', { cwd: root }).filter((file) => read(file).trimEnd().split('\n').length > 300);
   assert.deepEqual(long, []);
