@@ -4,15 +4,13 @@ import { Random } from '../fixtures/random.ts';
 
 interface Event {
   readonly at: number;
-  /** Of two events of one moment the first that was asked for. */
-  readonly order: number;
   readonly happen: () => void;
 }
 
 export class World {
   #now = 0;
-  #order = 0;
-  readonly #heap: Event[] = [];
+  /** In the order of their times, and of two of one moment the first that was asked for. */
+  readonly #events: Event[] = [];
   readonly #random: Random;
 
   constructor(seed: number) {
@@ -32,25 +30,17 @@ export class World {
   }
 
   in(ms: number, happen: () => void): void {
-    const event = { at: this.#now + Math.max(0, ms), order: this.#order++, happen };
-    const heap = this.#heap;
-    let index = heap.push(event) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      const above = heap[parent];
-      if (!above || !isBefore(event, above)) break;
-      heap[index] = above;
-      index = parent;
-    }
-    heap[index] = event;
+    const at = this.#now + Math.max(0, ms);
+    const place = this.#events.findLastIndex((event) => event.at <= at) + 1;
+    this.#events.splice(place, 0, { at, happen });
   }
 
   /** Lets events happen until a time; `check` looks at the world after each. */
   async until(time: number, check: () => void): Promise<void> {
     for (;;) {
-      const next = this.#heap[0];
+      const next = this.#events[0];
       if (!next || next.at > time) break;
-      this.#take();
+      this.#events.shift();
       this.#now = next.at;
       next.happen();
       await settled();
@@ -58,28 +48,6 @@ export class World {
     }
     this.#now = time;
   }
-
-  #take(): void {
-    const heap = this.#heap;
-    const last = heap.pop();
-    if (!last || heap.length === 0) return;
-    let index = 0;
-    for (;;) {
-      let child = 2 * index + 1;
-      const [left, right] = [heap[child], heap[child + 1]];
-      if (!left) break;
-      const least = right && isBefore(right, left) ? right : left;
-      if (least === right) child += 1;
-      if (!isBefore(least, last)) break;
-      heap[index] = least;
-      index = child;
-    }
-    heap[index] = last;
-  }
-}
-
-function isBefore(a: Event, b: Event): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
 /** Resolves when no promise goes on by itself any more: Node runs what is asked for here after all that promises do. */
