@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { Exec, Watch } from '@kubernetes/client-node';
+import { Exec } from '@kubernetes/client-node';
 import { ImageCredentialProviders } from '../../../src/image-credentials/index.ts';
 import type { RestConfig } from '../../../src/index.ts';
 import { loadExecCredentialFromEnv } from '../../../src/plugin/index.ts';
 import { startCluster } from '../../fixtures/fleet.ts';
+import { endOfWatch } from '../../fixtures/requests.ts';
 import { setEnvironment, temporaryFolder } from '../../fixtures/script.ts';
 import { configWith, type SetUps } from '../set-up.ts';
 
@@ -18,17 +19,11 @@ async function down(t: TestContext) {
 
 const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default' };
 
-/** What a watch ends with. */
-const watch = (config: RestConfig) =>
-  new Promise((_, reject) => {
-    new Watch(config).watch('/api/v1/namespaces', {}, () => undefined, reject);
-  });
-
 const exec = (config: RestConfig) => new Exec(config).exec('ns', 'pod', 'main', ['true'], null, null, null, false);
 
 /** Clients beside the generated ones, and the other parts of the package. */
 export const clients: SetUps = {
-  'Watch: the plugin is missing': async (t) => watch(await configWith(t, missing)),
+  'Watch: the plugin is missing': async (t) => Promise.reject(await endOfWatch(await configWith(t, missing))),
   'Exec: the plugin is missing': async (t) => exec(await configWith(t, missing)),
   'Exec: the server is down': async (t) => exec(await down(t)),
   'config.fetch: the server is down': async (t) => (await down(t)).fetch('/version'),

@@ -1,24 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CredentialProviders, RestConfig } from '../../../src/index.ts';
 import { kubeconfig } from '../../fixtures/kubeconfigs.ts';
-import { temporaryFolder } from '../../fixtures/script.ts';
+import { writeInput } from '../../fixtures/program.ts';
 import { configWith, list, type SetUps } from '../set-up.ts';
 
 const fromArgs = (...argv: string[]) => CredentialProviders.fromArgs(argv);
 
-async function fromFile(t: TestContext, text: string) {
-  const path = join(await temporaryFolder(t), 'providers.yaml');
-  await writeFile(path, text);
-  return CredentialProviders.fromFile(path);
-}
+const fromFile = async (t: TestContext, text: string) =>
+  CredentialProviders.fromFile(await writeInput(t, 'providers.yaml', text));
 
 async function contextWith(t: TestContext, text: string, context?: string) {
-  const path = join(await temporaryFolder(t), 'config');
-  await writeFile(path, text);
+  const path = await writeInput(t, 'config', text);
   return list(RestConfig.fromKubeConfig({ path }, context === undefined ? {} : { context }));
 }
 

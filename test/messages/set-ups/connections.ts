@@ -4,6 +4,7 @@ import { startDeadServer } from '../../fixtures/dead-server.ts';
 import { startCluster } from '../../fixtures/fleet.ts';
 import { clusterOf } from '../../fixtures/kubeconfigs.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
+import { print } from '../../fixtures/script.ts';
 import { startTlsServer } from '../../fixtures/tls-server.ts';
 import { configWith, listWith, type SetUps } from '../set-up.ts';
 
@@ -61,10 +62,8 @@ export const connections: SetUps = {
   'the server refuses the token': (t) => listWith(t, { answer: { token: 'of another cluster' } }),
   'the server refuses the token, and the refresh fails': async (t) => {
     const cluster = await startCluster(t);
-    const script = `if [ "$(wc -l < "$DIR/runs")" -gt 1 ]; then echo 'the issuer is away' >&2; exit 1; fi\necho '${JSON.stringify(
-      { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', status: { token: 'old' } },
-    )}'`;
-    return listWith(t, { cluster: clusterOf(cluster), script });
+    const failing = `if [ "$(wc -l < "$DIR/runs")" -gt 1 ]; then echo 'the issuer is away' >&2; exit 1; fi`;
+    return listWith(t, { cluster: clusterOf(cluster), script: `${failing}\n${print({ token: 'old' })}` });
   },
   'the client certificate has expired': (t) => {
     const dates = { notBefore: new Date('2020-01-01'), notAfter: new Date('2021-01-01') };
