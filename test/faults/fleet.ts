@@ -10,6 +10,7 @@ import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import type { Address } from './fleet/dead-servers.ts';
 import type { Order, Report } from './fleet/replica.ts';
+import { quantile } from './pairs.ts';
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '20' }, hostile: { type: 'boolean', default: false } },
@@ -39,11 +40,6 @@ async function next<T>(child: ChildProcess): Promise<T> {
   });
   const [message] = await Promise.race([once(child, 'message'), ended]);
   return message;
-}
-
-function quantile(latencies: Readonly<Record<string, number>>, part: number): number {
-  const sorted = Object.values(latencies).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
 }
 
 try {
@@ -102,7 +98,7 @@ try {
     [0.5, 'p50'],
     [0.99, 'p99'],
   ] as const) {
-    const [ours, peers] = [quantile(inFaulty, part), quantile(inCalm, part)];
+    const [ours, peers] = [quantile(Object.values(inFaulty), part), quantile(Object.values(inCalm), part)];
     const ratio = (ours + noise) / (peers + noise);
     console.log(`  ${name}: ${ours} ms, ${peers} ms without faults, ${ratio.toFixed(2)} of it`);
     if (!(ratio <= most[name])) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { CredentialProviders } from '../../src/index.ts';
 import { FakeCluster, type PluginAnswer, writePlugin } from '../../src/testing/index.ts';
+import { profileFor } from '../fixtures/fleet.ts';
 import { envsExtension } from '../fixtures/resolving.ts';
 
 export const lifetimeMs = 5_000;
@@ -26,15 +27,8 @@ export async function startWorld() {
       logger,
     });
   const providers = startProviders({ clock });
-  const entry = {
-    name: 'fake',
-    cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData },
-  };
   const variables = { name: envsExtension, extension: { CPC_FAULTS_A: 'profile', CPC_FAULTS_B: 'profile' } };
-  const profile = {
-    metadata: { name: 'spoke', namespace: 'fleet' },
-    status: { accessProviders: [{ ...entry, cluster: { ...entry.cluster, extensions: [variables] } }] },
-  };
+  const profile = profileFor(cluster, { extensions: [variables] });
 
   let generation = 0;
   /** The token of now, and no other. */

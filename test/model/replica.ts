@@ -80,11 +80,6 @@ export class Replica {
     return !fence.isOver;
   }
 
-  /** It works on the cluster, or did and has not ended. */
-  hasEngaged(key: string): boolean {
-    return this.#engaged.has(key);
-  }
-
   /** In order. */
   leave(): void {
     this.process.deliver(() => {

@@ -10,20 +10,13 @@ const clusters = await Promise.all(
         apiVersion: 'v1',
         kind: 'ConfigMap',
         metadata: { name: `map-${i}` },
-        data: { v: 'x'.repeat(Number(process.argv[4] ?? 256)) },
+        data: { v: 'x'.repeat(256) },
       })),
     );
     return cluster;
   }),
 );
-/** Asks for the number of open connections, or writes an object into one cluster. */
-type Message = { readonly stats: true } | { readonly write: number; readonly name: string };
-process.on('message', (message: Message) => {
-  if ('stats' in message) {
-    process.send?.({ connections: clusters.reduce((sum, { stats }) => sum + stats.openConnections, 0) });
-    return;
-  }
-  const { write, name } = message;
+process.on('message', ({ write, name }: { readonly write: number; readonly name: string }) => {
   const data = { writtenAt: String(Date.now()) };
   clusters[write]?.set({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
 });

@@ -15,18 +15,10 @@ import { reflectorContext } from '../../../src/fleet/reflect/reflector.ts';
 import { CredentialProviders } from '../../../src/index.ts';
 import { ApiServer } from '../../../src/rest/api/api-server.ts';
 import type { KubernetesObject } from '../../../src/rest/api/kubernetes-object.ts';
-import type { NodePeer } from './informer-peers.ts';
+import type { NodePeer, Target } from './informer-peers.ts';
 
 /** What the bench tells this process. */
-interface Told {
-  readonly peer: NodePeer;
-  readonly server: string;
-  readonly certificateAuthorityData: string;
-  readonly command: string;
-  readonly token: string;
-  readonly namespace: string;
-  readonly cluster?: object;
-}
+type Told = Target & { readonly peer: NodePeer };
 
 interface Peer {
   /** One request: a cluster is engaged before its informers begin, so there is a credential and a connection. */

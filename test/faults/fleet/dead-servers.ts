@@ -33,27 +33,22 @@ export async function startDead() {
   const stalling = await FakeCluster.start({ tokens: { good: 'me' } });
   // It can be engaged, and then its watches hang.
   stalling.failNext('hang', 1_000_000, ({ url }) => url !== '/version');
-  const authority = hanging.certificateAuthorityData;
+  const clusters = [hanging, resetting, failing, refusing, stalling];
+  const { certificateAuthorityData } = hanging;
   const port = (server: Server) => `https://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
-  const at = (url: string, certificateAuthorityData = authority) => ({ url, certificateAuthorityData });
   const addresses: readonly Address[] = [
-    at('https://127.0.0.1:1'),
-    at('https://nowhere.invalid'),
-    at(port(silent)),
-    at(port(slamming)),
-    at(port(babbling)),
-    at(hanging.url, hanging.certificateAuthorityData),
-    at(resetting.url, resetting.certificateAuthorityData),
-    at(failing.url, failing.certificateAuthorityData),
-    at(refusing.url, refusing.certificateAuthorityData),
-    at(stalling.url, stalling.certificateAuthorityData),
+    ...['https://127.0.0.1:1', 'https://nowhere.invalid', ...[silent, slamming, babbling].map(port)].map((url) => ({
+      url,
+      certificateAuthorityData,
+    })),
+    ...clusters,
   ];
   return {
     addresses,
     close: async () => {
       for (const socket of open) socket.destroy();
       for (const server of [silent, slamming, babbling]) server.close();
-      await Promise.all([hanging, resetting, failing, refusing, stalling].map((cluster) => cluster.close()));
+      await Promise.all(clusters.map((cluster) => cluster.close()));
     },
   };
 }

@@ -39,7 +39,7 @@ export async function startHostile(
 
   const speakH2 = (socket: TLSSocket, random: Random) => {
     const wire = overlay(socket);
-    const session = performServerHandshake(wire, random.some(0.3, { settings: { maxConcurrentStreams: 3 } }));
+    const session = performServerHandshake(wire, random.chance(0.3) ? { settings: { maxConcurrentStreams: 3 } } : {});
     const hostile = new HostileSession(session, socket);
     session.on('error', () => undefined);
     session.on('stream', (stream, headers) => {
