@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
 import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import { writePlugin } from '../../src/testing/index.ts';
 import { v1 } from '../fixtures/image-plugins.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
 
 describe('writePlugin', () => {
   test('counts concurrent runs, keeps arguments and environment, and has no token in its script', async () => {
@@ -45,9 +45,7 @@ describe('writePlugin', () => {
   });
 
   test('works in a folder whose name a shell would read', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'writePlugin-'));
-    t.after(() => rm(folder, { recursive: true }));
-    const odd = join(folder, `it's "$HOME" \`x\` \\ a`);
+    const odd = join(await temporaryFolder(t), `it's "$HOME" \`x\` \\ a`);
     await mkdir(odd);
     const module = new URL('../../src/testing/index.ts', import.meta.url).href;
     const program = `
