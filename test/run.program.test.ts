@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { temporaryFolder } from './fixtures/script.ts';
+import { ended, temporaryFolder } from './fixtures/script.ts';
 import { until } from './fixtures/until.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -58,8 +58,7 @@ describe('npm test', () => {
     await until(t, async () => (await pid()) > 0);
     run.kill('SIGTERM');
     assert.equal((await run).signal, 'SIGTERM');
-    const group = await pid();
-    await until(t, () => !isAlive(group));
+    await ended(t, await pid());
   });
 });
 
@@ -80,14 +79,6 @@ test('npm run test:file takes a pattern after the file, as CONTRIBUTING writes i
   assert.match(stdout, /^# fail 0$/m);
   assert.doesNotMatch(stdout, /matches as the regular expression/, 'one of its tests');
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 /** A project with our runner and these files in `test`. */
 async function project(t: TestContext, files: Readonly<Record<string, string>>) {
