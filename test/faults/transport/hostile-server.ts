@@ -12,20 +12,10 @@ import { answerH2, HostileSession } from './answers-h2.ts';
 import { Arrivals } from './arrivals.ts';
 import { reset } from './reset.ts';
 
-export interface HostileServer {
-  readonly url: string;
-  readonly port: number;
-  readonly arrivals: Arrivals;
-  close(): void;
-}
-
 type Protocol = 'h2' | 'http/1.1';
 
 /** `draw` gives the choices for one thing, by its name: the same whatever comes between. */
-export async function startHostile(
-  protocols: readonly Protocol[],
-  draw: (name: string) => Random,
-): Promise<HostileServer> {
+export async function startHostile(protocols: readonly Protocol[], draw: (name: string) => Random) {
   const arrivals = new Arrivals();
   const open = new Set<Socket>();
   let connections = 0;
