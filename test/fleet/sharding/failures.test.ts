@@ -191,10 +191,8 @@ describe('replicas that share a fleet, where something fails', () => {
       POST: /\/leases$/,
     };
     for (const [what, path] of Object.entries(requests)) {
-      const { hub, start } = await startReplicas(t, 1);
-      const warnings: string[] = [];
-      const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-      const one = start('one', {}, { logger });
+      const { hub, start, warnings } = await startReplicas(t, 1);
+      const one = start('one');
       const method = what === what.toUpperCase() ? what : 'GET';
       hub.failNext(403, 1_000_000, (request) => request.method === method && path.test(request.url));
       one.run();

@@ -5,12 +5,15 @@ import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
-import { createCertificateAuthority, FakeCluster } from '../../../src/testing/index.ts';
+import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { startCluster } from '../../fixtures/fleet.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
+import { clusterOf } from '../../fixtures/kubeconfigs.ts';
 import { listen } from '../../fixtures/listen.ts';
-import { clusterOf, profileOf } from '../../fixtures/operated-fleet.ts';
+import { profileOf } from '../../fixtures/operated-fleet.ts';
 import { runProgram } from '../../fixtures/program.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
+import { placeAt, tlsOptions } from '../../fixtures/raw-h2.ts';
 import { ended, print, shellPlugin } from '../../fixtures/script.ts';
 
 interface Checked {
@@ -39,12 +42,6 @@ async function check(
   return { blocks, stdout, exitCode, plugin };
 }
 
-async function startSpoke(t: TestContext) {
-  const spoke = await FakeCluster.start({ name: 'v1.34.1', tokens: { 'token-1': 'me' } });
-  t.after(() => spoke.close());
-  return spoke;
-}
-
 type OddAnswer = readonly [status: number, body: string, location?: string];
 
 /** A TLS server that answers each path in its own way, by its last segment. */
@@ -52,17 +49,14 @@ async function startOddServer(
   t: TestContext,
   answers: Readonly<Record<string, OddAnswer | ((body: string) => OddAnswer)>>,
 ) {
-  const authority = createCertificateAuthority();
-  const { certificate: cert, key } = authority.issue({ commonName: 'odd', ipAddresses: ['127.0.0.1'] });
-  const server = createServer({ cert, key }, async (request, response) => {
+  const server = createServer(tlsOptions, async (request, response) => {
     const posted = await text(request);
     const answer = answers[request.url?.split('/').at(-1) ?? ''] ?? [404, '{"kind":"Status","code":404}'];
     const [status, body, location] = typeof answer === 'function' ? answer(posted) : answer;
     response.writeHead(status, { 'content-type': 'application/json', ...(location ? { location } : {}) }).end(body);
   });
   const { port } = await listen(t, server);
-  const data = Buffer.from(authority.certificate).toString('base64');
-  return { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
+  return clusterOf(placeAt(port));
 }
 
 const me = '{"status":{"userInfo":{"username":"fleet-controller"}}}';
@@ -94,7 +88,7 @@ function jwtOf(claims: object): string {
 
 describe('clusterprofile check', () => {
   test('tells what is wrong at each stage', async (t) => {
-    const spoke = await startSpoke(t);
+    const spoke = await startCluster(t, { name: 'v1.34.1' });
     const proxy = await startHttpProxy(t);
     const [closed, locked] = [await startHttpProxy(t, { refuse: 403 }), await startHttpProxy(t, { refuse: 407 })];
     const conditions = [
@@ -356,9 +350,9 @@ describe('clusterprofile check', () => {
   });
 
   // The plugin's own limit is the shorter one, and the longer one.
-  for (const [timeout, pluginTimeout, limitMs] of [
-    ['20s', '2s', 2_000],
-    ['2s', '20s', 2_000],
+  for (const [timeout, pluginTimeout] of [
+    ['20s', '2s'],
+    ['2s', '20s'],
   ] as const) {
     const title = `with --timeout ${timeout} and --clusterprofile-plugin-timeout ${pluginTimeout}`;
     test(`names a plugin that hangs, shows what it wrote, and leaves no process, ${title}`, async (t) => {
@@ -366,8 +360,9 @@ describe('clusterprofile check', () => {
       const profiles = { hangs: { server: 'https://127.0.0.1:1' } };
       const args = ['hangs', '--timeout', timeout, '--clusterprofile-plugin-timeout', pluginTimeout];
       const { stdout, exitCode, plugin } = await check(t, profiles, { code, args });
-      assert.match(stdout, /FAIL {2}plugin .* PLUGIN_TIMEOUT: \/.*: gave no answer within (\d+) ms and was killed/);
-      assert.match(stdout, new RegExp(`within ${limitMs} ms and was killed: .*\n +stderr: asks sts with token=`));
+      const killed =
+        /FAIL {2}plugin .* PLUGIN_TIMEOUT: \/.*: gave no answer within 2000 ms and was killed: .*\n +stderr: asks sts with token=/;
+      assert.match(stdout, killed);
       assert.match(stdout, /\n +a plugin may take the lesser of --timeout and --clusterprofile-plugin-timeout\n/);
       assert.doesNotMatch(stdout, /s3cr3t/);
       assert.equal(exitCode, 12);
