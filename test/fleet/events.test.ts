@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type EventRegarding, Events } from '../../src/fleet/events.ts';
-import { FakeCluster, type TestObject } from '../../src/testing/index.ts';
+import type { TestObject } from '../../src/testing/index.ts';
 import { map } from '../fixtures/controllers.ts';
+import { newNamespace, startCluster } from '../fixtures/fleet.ts';
 import { restConfigFor, startEngaged } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
@@ -15,16 +16,15 @@ const minuteMs = 60_000;
 
 /** Events of a cluster, and those that it has got. */
 async function startEvents(t: TestContext) {
-  const cluster = await FakeCluster.start({ tokens: { t: 'me' } });
-  cluster.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-1' } });
-  const config = restConfigFor(cluster, 't');
+  const cluster = await startCluster(t);
+  cluster.add(newNamespace('team-1'));
+  const config = restConfigFor(cluster, 'token-1');
   const clock = new ManualClock();
   const end = new AbortController();
   const warnings: string[] = [];
   t.after(async () => {
     end.abort();
     await config.close();
-    await cluster.close();
   });
   const events = new Events({
     context: { clock, fields: {}, logger: { warn: (_, message) => warnings.push(message) } },

@@ -3,19 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { mintTokenFrom, type ServiceAccount } from '../../src/image-credentials/index.ts';
-import { FakeCluster } from '../../src/testing/index.ts';
+import { startCluster } from '../fixtures/fleet.ts';
 import { anyIo, respond, startImageProviders, tokenAttributes } from '../fixtures/image-plugins.ts';
 
 async function start(t: TestContext, options: { readonly expirationSeconds?: number } = {}) {
-  const cluster = await FakeCluster.start({ tokens: { hub: 'puller' } });
-  t.after(() => cluster.close());
+  const cluster = await startCluster(t);
   const config = new KubeConfig();
-  config.loadFromOptions({
-    clusters: [{ name: 'c', server: cluster.url, caData: cluster.certificateAuthorityData }],
-    users: [{ name: 'u', token: 'hub' }],
-    contexts: [{ name: 'x', cluster: 'c', user: 'u' }],
-    currentContext: 'x',
-  });
+  config.loadFromString(cluster.kubeconfig());
   const core = config.makeApiClient(CoreV1Api);
   const body = { metadata: { name: 'sa' } };
   const { metadata } = await core.createNamespacedServiceAccount({ namespace: 'default', body });

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { stringify } from 'yaml';
 import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
-import { runProgram } from '../fixtures/program.ts';
+import { runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
 describe('clusterprofile.yaml', () => {
@@ -37,8 +37,7 @@ describe('clusterprofile.yaml', () => {
   });
 
   test('that is wrong is an error with its file and field, and the help is shown all the same', async (t) => {
-    const file = join(await temporaryFolder(t), 'mine.yaml');
-    await writeFile(file, 'contxt: hub\n');
+    const file = await writeInput(t, 'mine.yaml', 'contxt: hub\n');
     const env = { CLUSTERPROFILE_CONFIG: file };
     const [wrong, help, unused, missing] = await Promise.all([
       runProgram(t, ['get'], { env }),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
-import { FakeCluster } from '../../src/testing/index.ts';
+import { startCluster } from '../fixtures/fleet.ts';
 import { kubeconfig as kubeconfigOf } from '../fixtures/kubeconfigs.ts';
 import { listen } from '../fixtures/listen.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../fixtures/operated-fleet.ts';
@@ -62,8 +62,7 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
 
   test('tells what the hub refuses, what to ask for, what it says itself where it fails, and what a name was meant to be', async (t) => {
     const { hub, env } = await startOperatedFleet(t);
-    const bare = await FakeCluster.start({ tokens: { hub: 'me' } });
-    t.after(() => bare.close());
+    const bare = await startCluster(t, { tokens: { hub: 'me' } });
     bare.delete({
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',

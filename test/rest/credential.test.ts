@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
@@ -10,7 +9,7 @@ import type { FakeCluster } from '../../src/testing/index.ts';
 import { startCertified } from '../fixtures/certified.ts';
 import { startFleet } from '../fixtures/fleet.ts';
 import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
+import { writeInput } from '../fixtures/program.ts';
 
 /** The status of a request that a program sends by itself, with Node's own client. */
 function statusWith(cluster: FakeCluster, credential: ConfigCredential): Promise<number | undefined> {
@@ -99,8 +98,7 @@ describe('config.credential', () => {
 
   test('of a kubeconfig without a plugin is what its user has: reject reads files again', async (t) => {
     const { cluster } = await startFleet(t);
-    const file = join(await temporaryFolder(t), 'token');
-    await writeFile(file, 'old');
+    const file = await writeInput(t, 'token', 'old');
     const user = (fields: object) => load(t, { cluster: clusterOf(cluster), user: fields, exec: null });
     const reading = user({ tokenFile: file });
     const old = await reading.credential();

@@ -1,15 +1,13 @@
 // Users without exec, and servers without TLS: what kubectl takes.
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { KubernetesObjectApi } from '@kubernetes/client-node';
 import { RestConfig } from '../../src/index.ts';
-import { startCluster } from '../fixtures/fleet.ts';
+import { newNamespace, startCluster } from '../fixtures/fleet.ts';
 import { clusterOf, headersOf, kubeconfig, load, namespaces, v1 } from '../fixtures/kubeconfigs.ts';
-import { listen } from '../fixtures/listen.ts';
-import { placeAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
 const withUser = (user: object) => ({ user, exec: null });
@@ -69,8 +67,7 @@ describe('a user', () => {
 describe('a token file', () => {
   test('that was rotated is read after a 401, and the request goes out again', async (t) => {
     const cluster = await startCluster(t, { tokens: { one: '1' } });
-    const file = join(await temporaryFolder(t), 'token');
-    await writeFile(file, 'one');
+    const file = await writeInput(t, 'token', 'one');
     const config = load(t, { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) });
     await namespaces(config);
     cluster.setTokens({ two: '2' });
@@ -81,8 +78,7 @@ describe('a token file', () => {
 
   test('that was not rotated is not read for every 401', async (t) => {
     const cluster = await startCluster(t, { tokens: {} });
-    const file = join(await temporaryFolder(t), 'token');
-    await writeFile(file, 'one');
+    const file = await writeInput(t, 'token', 'one');
     const clock = { now: 0 };
     const parts = { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) };
     const config = load(t, parts, { clock: () => clock.now });
@@ -96,8 +92,7 @@ describe('a token file', () => {
 
   test('that is gone after a 401 leaves the caller the 401, and says why', async (t) => {
     const cluster = await startCluster(t, { tokens: { one: '1' } });
-    const file = join(await temporaryFolder(t), 'token');
-    await writeFile(file, 'one');
+    const file = await writeInput(t, 'token', 'one');
     const warnings: string[] = [];
     const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
     const config = load(t, { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) }, { logger });
@@ -129,21 +124,17 @@ test('a server without TLS is taken, as by kubectl, but is sent no credential an
 });
 
 test("a context's namespace is that of objects without one, and is exported", async (t) => {
+  const cluster = await startCluster(t);
+  cluster.add(newNamespace('team-a'));
   const asked: string[] = [];
-  const server = createServer(tlsOptions, (request, response) => {
-    if (request.method === 'POST') asked.push(request.url ?? '');
-    const resources = [{ name: 'configmaps', namespaced: true, kind: 'ConfigMap', verbs: ['create'] }];
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ kind: 'APIResourceList', groupVersion: 'v1', resources }));
-  });
-  const cluster = clusterOf(placeAt((await listen(t, server)).port));
+  cluster.onRequest = ({ method, url }) => method === 'POST' && asked.push(url);
   for (const namespace of ['team-a', '', undefined]) {
     const contexts = [{ name: 'c', context: { cluster: 'k', user: 'bob', namespace } }];
-    const config = load(t, { cluster, ...withUser({}), more: { contexts } });
+    const config = load(t, { cluster: clusterOf(cluster), ...withUser({ token: 'token-1' }), more: { contexts } });
     assert.equal(config.getContextObject('c')?.namespace, namespace || undefined);
     assert.equal(JSON.parse(config.exportConfig()).contexts[0].context.namespace, namespace || undefined);
     const api = KubernetesObjectApi.makeApiClient(config);
-    await api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } });
+    await api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'x-' } });
   }
   const expected = ['team-a', 'default', 'default'].map((name) => `/api/v1/namespaces/${name}/configmaps`);
   const paths = asked.map((url) => url.split('?')[0]);

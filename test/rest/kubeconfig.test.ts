@@ -8,6 +8,7 @@ import { request } from 'undici';
 import { RestConfig } from '../../src/index.ts';
 import { newNamespace, startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, kubeconfig, load, namespaces, problemsOf, v1 } from '../fixtures/kubeconfigs.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { startHttpProxy } from '../fixtures/proxies.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
@@ -49,9 +50,7 @@ describe('a kubeconfig with user.exec', () => {
   });
 
   test('names the file and the user when its plugin fails', async (t) => {
-    const folder = await temporaryFolder(t);
-    const path = join(folder, 'config');
-    await writeFile(path, kubeconfig({ exec: { command: './nothing-here' } }));
+    const path = await writeInput(t, 'config', kubeconfig({ exec: { command: './nothing-here' } }));
     const config = RestConfig.fromKubeConfig({ path });
     t.after(() => config.close());
     const message = /^kubeconfig \/.*\/config, user bob: plugin \/.*\/nothing-here: was not found/;

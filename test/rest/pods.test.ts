@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -24,6 +24,7 @@ import {
 import { type CredentialProvidersOptions, RequestError } from '../../src/index.ts';
 import type { PluginAnswer } from '../../src/testing/index.ts';
 import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen } from '../fixtures/listen.ts';
 import { startPodServer } from '../fixtures/pod-server.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
@@ -68,10 +69,8 @@ describe('a pod', () => {
 
   test('PortForward: bytes reach a port behind the cluster and come back', async (t) => {
     const { config } = await startPods(t);
-    const echo = createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1');
-    t.after(() => echo.close());
-    await once(echo, 'listening');
-    const { port } = echo.address() as AddressInfo; // it listens
+    const echo = createServer((socket) => socket.pipe(socket));
+    const { port } = await listen(t, echo);
     const [output, input] = [new PassThrough(), new PassThrough()];
     const socket = await new PortForward(config).portForward('ns', 'pod', [port], output, null, input);
     input.write('ping');

@@ -1,16 +1,14 @@
 // Which servers and proxies are believed: what a profile names, the roots of the machine, and nobody else.
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import type { ClusterProfile, PluginError, RestConfig } from '../../src/index.ts';
 import { issueWith } from '../../src/testing/certificates.ts';
 import { createCertificateAuthority, type IssuedCertificate, type PluginAnswer } from '../../src/testing/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { startHttpProxy, startSocksProxy } from '../fixtures/proxies.ts';
 import { statusOf } from '../fixtures/requests.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
 import { echo, startTlsServer } from '../fixtures/tls-server.ts';
 
 const authority = createCertificateAuthority('authority');
@@ -166,10 +164,7 @@ describe("a plugin's certificate", () => {
 });
 
 test("without an authority in the profile Node's roots, NODE_EXTRA_CA_CERTS and the system's count for servers, and for https proxies in any case", async (t) => {
-  const folder = await temporaryFolder(t);
   const [extra, system] = [createCertificateAuthority('extra'), createCertificateAuthority('system')];
-  await writeFile(join(folder, 'extra.pem'), extra.certificate);
-  await writeFile(join(folder, 'system.pem'), system.certificate);
   const serverOf = async (root: typeof extra) => (await startTlsServer(t, root.issue(loopback))).url;
   const proxyOf = async (root: typeof extra) =>
     (await startHttpProxy(t, { certificate: root.issue({ ...loopback, commonName: 'proxy' }) })).url;
@@ -202,8 +197,9 @@ test("without an authority in the profile Node's roots, NODE_EXTRA_CA_CERTS and 
     }
     console.log(JSON.stringify(outcomes));
     await providers.close();`;
-  const [NODE_EXTRA_CA_CERTS, SSL_CERT_FILE] = [join(folder, 'extra.pem'), join(folder, 'system.pem')];
-  const env = { ...process.env, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR: join(folder, 'none') };
+  const NODE_EXTRA_CA_CERTS = await writeInput(t, 'extra.pem', extra.certificate);
+  const SSL_CERT_FILE = await writeInput(t, 'system.pem', system.certificate);
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR: '/nowhere' };
   const cwd = new URL('../..', import.meta.url);
   const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], { env, cwd });
   const refused = 'TLS_UNTRUSTED';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ControllerOptions } from '../../../src/fleet/index.ts';
-import { gate, map, note, ofKind, startOne } from '../../fixtures/controllers.ts';
+import { map, note, ofKind, startOne } from '../../fixtures/controllers.ts';
 import { newNamespace } from '../../fixtures/fleet.ts';
 import { isEngaged, namesOf, startHub } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
@@ -57,7 +57,6 @@ describe('a controller', () => {
 
   test('begins on a cluster when everything that it reads is there', async (t) => {
     const { cluster, run } = await startOne(t, ['a']);
-    const secrets = gate(t);
     cluster.failNext('hang', 1, ({ url }) => url.includes('/secrets'));
     const clock = new ManualClock();
     const fleet = run({ clock });
@@ -68,7 +67,6 @@ describe('a controller', () => {
     );
     await turns();
     assert.deepEqual(seen, []);
-    secrets.open();
     clock.advance(60_000);
     clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
     await until(t, () => seen.length > 0);

@@ -1,7 +1,5 @@
 // oidc-credentials for AKS, with Entra and IMDS on loopback. test/e2e/producers-issuers.e2e.ts compares its request with kubelogin's.
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { oidcCredentials } from '../../../src/plugins/oidc/token.ts';
 import {
@@ -12,7 +10,8 @@ import {
   startService,
   withoutIdentity,
 } from '../../fixtures/clouds.ts';
-import { setEnvironment, temporaryFolder } from '../../fixtures/script.ts';
+import { writeInput } from '../../fixtures/program.ts';
+import { setEnvironment } from '../../fixtures/script.ts';
 
 const scope = '6dae42f8-4368-4678-94ff-3960e28e3630';
 const assertion = 'header.pod-token.signature';
@@ -24,13 +23,11 @@ const refusing =
 /** What the webhook sets, for an Entra on loopback. */
 async function startEntra(t: TestContext, answering: Answering) {
   const entra = await startService(t, answering);
-  const file = join(await temporaryFolder(t), 'token');
-  await writeFile(file, `${assertion}\n`);
   withoutIdentity(t, {
     AZURE_CLIENT_ID: 'the-client',
     AZURE_TENANT_ID: 'the-tenant',
     AZURE_AUTHORITY_HOST: entra.url,
-    AZURE_FEDERATED_TOKEN_FILE: file,
+    AZURE_FEDERATED_TOKEN_FILE: await writeInput(t, 'token', `${assertion}\n`),
   });
   return entra;
 }

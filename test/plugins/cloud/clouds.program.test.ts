@@ -1,14 +1,11 @@
 // The plugins of clouds as processes: what a client sees of them, and what a start costs beside bare Node.
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { execCredential, startMetadata, startService } from '../../fixtures/clouds.ts';
 import { writeInput } from '../../fixtures/program.ts';
 import { startSilentProxy } from '../../fixtures/proxies.ts';
-import { temporaryFolder } from '../../fixtures/script.ts';
 import { assertRatio, cheapestStarts } from '../../package/start-cost.ts';
 
 const program = (name: string) => fileURLToPath(new URL(`../../../dist/plugins/${name}.js`, import.meta.url));
@@ -52,10 +49,8 @@ describe('a plugin of a cloud', () => {
   });
 
   test('hides what it sent, also if a service repeats it', async (t) => {
-    const folder = await temporaryFolder(t);
-    const [file, ca] = [join(folder, 'token'), join(folder, 'ca.crt')];
     const secret = 'the-projected-token-of-the-pod';
-    await writeFile(file, secret);
+    const file = await writeInput(t, 'token', secret);
     const service = await startService(t, ({ url, form }) => {
       // The end of what is shown would be in the middle of the secret.
       const said = `no ${form.client_assertion ?? form.WebIdentityToken} here, ${'-'.repeat(440)} ${secret}`;
@@ -63,8 +58,7 @@ describe('a plugin of a cloud', () => {
         return { statusCode: 400, body: { error: 'invalid_client', error_description: said } };
       return { statusCode: 400, body: `<Error><Code>InvalidIdentityToken</Code><Message>${said}</Message></Error>` };
     });
-    await writeFile(ca, service.ca);
-    const env = { NODE_EXTRA_CA_CERTS: ca };
+    const env = { NODE_EXTRA_CA_CERTS: await writeInput(t, 'ca.crt', service.ca) };
     const ids = { AZURE_CLIENT_ID: 'c', AZURE_TENANT_ID: 't', AZURE_AUTHORITY_HOST: service.url };
     const role = { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/fleet' };
     for (const { stdout, stderr, exitCode } of await Promise.all([
@@ -79,10 +73,7 @@ describe('a plugin of a cloud', () => {
 
   test('refuses a proxy that Node would ignore, without quoting it', async (t) => {
     const service = await startService(t, () => ({ body: { access_token: 'x', expires_in: 60 } }));
-    const folder = await temporaryFolder(t);
-    const [file, ca] = [join(folder, 'token'), join(folder, 'ca.crt')];
-    await writeFile(file, 'a.b.c');
-    await writeFile(ca, service.ca);
+    const [file, ca] = [await writeInput(t, 'token', 'a.b.c'), await writeInput(t, 'ca.crt', service.ca)];
     const ids = { AZURE_CLIENT_ID: 'c', AZURE_TENANT_ID: 't', AZURE_AUTHORITY_HOST: service.url };
     const env = { ...ids, AZURE_FEDERATED_TOKEN_FILE: file, NODE_EXTRA_CA_CERTS: ca };
     for (const proxy of ['proxy:3128', 'socks5://me:my-password@proxy']) {

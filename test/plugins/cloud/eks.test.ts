@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { eksCredentials } from '../../../src/plugins/cloud/eks.ts';
 import {
@@ -14,7 +13,8 @@ import {
   startService,
   withoutIdentity,
 } from '../../fixtures/clouds.ts';
-import { setEnvironment, temporaryFolder } from '../../fixtures/script.ts';
+import { writeInput } from '../../fixtures/program.ts';
+import { setEnvironment } from '../../fixtures/script.ts';
 
 const role = 'arn:aws:iam::123456789012:role/fleet';
 const own = { AWS_ACCESS_KEY_ID: 'AKIAOWN', AWS_SECRET_ACCESS_KEY: 'own-secret-access-key', AWS_REGION: 'eu-west-1' };
@@ -44,8 +44,7 @@ const refusing =
 
 /** A service account's token, in the file that the webhook names. */
 async function webIdentity(t: TestContext) {
-  const file = join(await temporaryFolder(t), 'token');
-  await writeFile(file, 'header.web-identity-token.signature\n');
+  const file = await writeInput(t, 'token', 'header.web-identity-token.signature\n');
   withoutIdentity(t, { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role, AWS_REGION: 'eu-west-1' });
   return file;
 }
@@ -135,8 +134,7 @@ describe('the identity of eks-credentials', () => {
   });
 
   test('is that of EKS Pod Identity, with the token of its file', async (t) => {
-    const file = join(await temporaryFolder(t), 'token');
-    await writeFile(file, 'pod-identity-token');
+    const file = await writeInput(t, 'token', 'pod-identity-token');
     const keys = { AccessKeyId: 'ASIAPOD', SecretAccessKey: 's', Token: 'session', Expiration: soon(7_200) };
     const agent = await startMetadata(t, ({ headers }) =>
       headers.authorization === 'pod-identity-token' ? { body: keys } : { statusCode: 400, body: 'who? pod-token' },

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { gkeCredentials } from '../../../src/plugins/cloud/gke.ts';
 import { complaintOf, execCredential, startMetadata, startService, withoutIdentity } from '../../fixtures/clouds.ts';
-import { setEnvironment, temporaryFolder } from '../../fixtures/script.ts';
+import { writeInput } from '../../fixtures/program.ts';
+import { setEnvironment } from '../../fixtures/script.ts';
 
 const scopes = ['https://www.googleapis.com/auth/cloud-platform', 'https://www.googleapis.com/auth/userinfo.email'];
 const flavor = { 'Metadata-Flavor': 'Google' };
@@ -81,11 +81,7 @@ describe('gke-credentials with the metadata server', () => {
 
 /** The file that GOOGLE_APPLICATION_CREDENTIALS names. */
 async function credentials(t: TestContext, content: object | string) {
-  const folder = await temporaryFolder(t);
-  const file = join(folder, 'credentials.json');
-  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
-  withoutIdentity(t, { GOOGLE_APPLICATION_CREDENTIALS: file });
-  return { folder, file };
+  withoutIdentity(t, { GOOGLE_APPLICATION_CREDENTIALS: await writeInput(t, 'credentials.json', content) });
 }
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -138,10 +134,8 @@ describe('gke-credentials with GOOGLE_APPLICATION_CREDENTIALS', () => {
 
   test('exchanges the token of a file, plain or in JSON, and reads it at each run', async (t) => {
     const service = await google(t);
-    const folder = await temporaryFolder(t);
-    const file = join(folder, 'token');
+    const file = await writeInput(t, 'token', 'pod.token.one\n');
     await credentials(t, external(service.url, { file }));
-    await writeFile(file, 'pod.token.one\n');
     assert.equal((await run()).token, 'ya29.own');
     const format = { type: 'json', subject_token_field_name: 'id_token' };
     await credentials(t, external(service.url, { file, format }));
@@ -193,8 +187,7 @@ describe('gke-credentials with GOOGLE_APPLICATION_CREDENTIALS', () => {
 
   test('says what Google refuses, what to do, and nothing that was sent', async (t) => {
     const service = await google(t);
-    const file = join(await temporaryFolder(t), 'token');
-    await writeFile(file, 'pod.secret-token.x');
+    const file = await writeInput(t, 'token', 'pod.secret-token.x');
     await credentials(t, {
       ...external(service.url, { file }),
       service_account_impersonation_url: impersonation(service.url),

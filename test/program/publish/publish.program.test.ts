@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import { FakeCluster } from '../../../src/testing/index.ts';
+import { startCluster } from '../../fixtures/fleet.ts';
 import { profileOf } from '../../fixtures/operated-fleet.ts';
 import { runProgram, writeKubeconfig } from '../../fixtures/program.ts';
 import { startPublished } from '../../fixtures/published.ts';
@@ -271,8 +271,7 @@ describe('clusterprofile publish --from-kubeconfig', () => {
       forbidden.stderr,
       /the hub does not let you publish.*\nhint: +bind a Role with .*clusterprofiles\/status/,
     );
-    const bare = await FakeCluster.start({ tokens: { hub: 'operator' } });
-    t.after(() => bare.close());
+    const bare = await startCluster(t, { tokens: { hub: 'operator' } });
     bare.delete({
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',

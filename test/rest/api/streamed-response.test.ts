@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:https';
-import { createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import type { Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -21,7 +21,6 @@ interface Answer {
 /** A server that gives each answer's beginning, and hands the rest to the test. */
 async function startServer(t: TestContext, protocol: 'HTTP/1.1' | 'HTTP/2') {
   const answers: Answer[] = [];
-  const sockets = new Set<Socket>();
   const server =
     protocol === 'HTTP/2'
       ? createSecureServer(tlsOptions).on('stream', (body) => {
@@ -33,13 +32,6 @@ async function startServer(t: TestContext, protocol: 'HTTP/1.1' | 'HTTP/2') {
           response.writeHead(200).flushHeaders();
           answers.push({ body: response, cut: () => response.destroy() });
         });
-  server.on('secureConnection', (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-  });
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-  });
   const { port } = await listen(t, server);
   return { port, answers };
 }
