@@ -55,12 +55,11 @@ describe('Ctrl-C', () => {
   test('ends get while the hub does not answer, with 130 and nothing else', async (t) => {
     const { env, hub } = await startOperatedFleet(t);
     hub.failNext('hang');
-    let asked = false;
-    hub.onRequest = () => {
-      asked = true;
-    };
+    const asked = new Promise<void>((resolve) => {
+      hub.onRequest = () => resolve();
+    });
     const program = await startProgram(t, ['get'], { env });
-    await until(t, () => asked);
+    await asked;
     program.kill('SIGINT');
     assert.equal(await program.ended, 130);
     assert.equal(program.shown(), '');

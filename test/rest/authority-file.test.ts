@@ -45,7 +45,6 @@ async function start(t: TestContext) {
   const breakOff = () => {
     for (const session of sessions) session.destroy();
   };
-  t.after(breakOff);
   const file = join(folder, 'ca.crt');
   await writeFile(file, before.certificate);
   const clock = { now: 0 };

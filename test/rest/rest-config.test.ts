@@ -5,17 +5,12 @@ import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
-import type { CredentialProviders, RestConfig } from '../../src/index.ts';
+import type { RestConfig } from '../../src/index.ts';
 import { newNamespace, profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 async function list(config: RestConfig): Promise<number> {
   return (await config.makeApiClient(CoreV1Api).listNamespace()).items.length;
-}
-
-/** How many connections and credential sources are kept. */
-function kept(providers: CredentialProviders): string {
-  return inspect(providers);
 }
 
 describe('a RestConfig', () => {
@@ -51,7 +46,7 @@ describe('equal inputs', () => {
     assert.equal(await plugin.runs(), 1);
     // The second is for short requests, since there are many.
     assert.ok(cluster.stats.connections <= 2, `${cluster.stats.connections} connections`);
-    assert.match(kept(providers), /connections: 1, sources: 1/);
+    assert.match(inspect(providers), /connections: 1, sources: 1/);
   });
 
   test('share one credential, and no connection, where a gateway leads to several clusters by their paths', async (t) => {
@@ -66,7 +61,7 @@ describe('equal inputs', () => {
     const before = cluster.stats.requests;
     assert.equal(await list(providers.getConfig(profileFor(cluster))), 2);
     assert.equal(cluster.stats.requests, before + 1);
-    assert.match(kept(providers), /connections: 2, sources: 1/);
+    assert.match(inspect(providers), /connections: 2, sources: 1/);
   });
 
   test('are not equal where the plugin is told of the cluster', async (t) => {
@@ -80,7 +75,7 @@ describe('equal inputs', () => {
   test('cost nothing until a request is made', async (t) => {
     const { plugin, providers, profile } = await startFleet(t);
     for (let i = 0; i < 100; i++) providers.getConfig(profile);
-    assert.match(kept(providers), /connections: 0, sources: 0/);
+    assert.match(inspect(providers), /connections: 0, sources: 0/);
     assert.equal(await plugin.runs(), 0);
   });
 });
@@ -121,7 +116,7 @@ describe('a lease', () => {
     await list(config);
     await config.close();
     await setTimeout(10);
-    assert.match(kept(providers), /connections: 1/);
+    assert.match(inspect(providers), /connections: 1/);
   });
 
   test('that is never given back ends with the garbage collector', async (t) => {
@@ -130,7 +125,7 @@ describe('a lease', () => {
     await (async () => list(providers.getConfig(profile)))();
     await until(t, () => {
       globalThis.gc?.();
-      return kept(providers).includes('connections: 0');
+      return inspect(providers).includes('connections: 0');
     });
   });
 
@@ -140,6 +135,6 @@ describe('a lease', () => {
       await using config = providers.getConfig(profile);
       await list(config);
     }
-    await until(t, () => kept(providers).includes('connections: 0, sources: 0'));
+    await until(t, () => inspect(providers).includes('connections: 0, sources: 0'));
   });
 });

@@ -72,23 +72,19 @@ describe('a request', { concurrency: true }, () => {
         }
       }
 
-      test('goes out eleven times at most, and its caller gets the last answer', async (t) => {
-        const { config, bodies } = await startServer(t, (_number, _incoming, response) => {
-          response.writeHead(503, { 'retry-after': '0' }).end('{}');
-          return true;
+      for (const [what, headers, times] of [
+        ['goes out eleven times at most, and its caller gets the last answer', { 'retry-after': '0' }, 11],
+        ['without Retry-After is not sent again', {}, 1],
+      ] as const) {
+        test(what, async (t) => {
+          const { config, bodies } = await startServer(t, (_number, _incoming, response) => {
+            response.writeHead(503, headers).end('{}');
+            return true;
+          });
+          assert.equal(await send(config, 'GET'), 503);
+          assert.equal(bodies.length, times);
         });
-        assert.equal(await send(config, 'GET'), 503);
-        assert.equal(bodies.length, 11);
-      });
-
-      test('without Retry-After is not sent again', async (t) => {
-        const { config, bodies } = await startServer(t, (_number, _incoming, response) => {
-          response.writeHead(503).end('{}');
-          return true;
-        });
-        assert.equal(await send(config, 'GET'), 503);
-        assert.equal(bodies.length, 1);
-      });
+      }
     });
   }
 

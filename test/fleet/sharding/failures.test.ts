@@ -154,9 +154,7 @@ describe('replicas that share a fleet, where something fails', () => {
     isAway = true;
     // It takes them, and gives none away any more.
     let hasLeft = false;
-    two.leave().then(() => {
-      hasLeft = true;
-    });
+    two.leave().then(() => (hasLeft = true));
     await one.passUntil(() => hasLeft && lines().length === 2, two);
   });
 

@@ -104,12 +104,9 @@ for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
         for (const reason of [new Error('enough'), 'enough', undefined]) {
           const controller = new AbortController();
           const { body, served } = await start(t, controller.signal);
-          let gone = false;
-          served.body.on('close', () => {
-            gone = true;
-          });
+          const gone = new Promise((resolve) => served.body.on('close', resolve));
           controller.abort(reason);
-          await until(t, () => gone);
+          await gone;
           const failure = await body.next().catch((error: unknown) => error);
           assert.equal(failure, controller.signal.reason);
         }
@@ -117,13 +114,10 @@ for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
 
       test('that nobody reads to its end is given up, and the server sees it', async (t) => {
         const { body, served } = await start(t);
-        let gone = false;
-        served.body.on('close', () => {
-          gone = true;
-        });
+        const gone = new Promise((resolve) => served.body.on('close', resolve));
         body.destroy();
         body.destroy();
-        await until(t, () => gone);
+        await gone;
       });
     });
   }
