@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { ended, print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { writeInput } from '../fixtures/program.ts';
+import { ended, print, shellPlugin } from '../fixtures/script.ts';
 
 /** The beginning of a program: providers and a run of their own for each access type. */
 const makeProviders = (command: string, calls: number) => `
@@ -23,9 +24,8 @@ const waitForAll = `
 
 /** A program that fetches credentials, in a terminal of its own (`script`, from util-linux, makes the pseudo-terminal). */
 async function inTerminal(t: TestContext, command: string, calls: number, first = '') {
-  const folder = await temporaryFolder(t);
-  const program = join(folder, 'program.ts');
-  await writeFile(program, [makeProviders(command, calls), first, waitForAll].join('\n'));
+  const code = [makeProviders(command, calls), first, waitForAll].join('\n');
+  const program = await writeInput(t, 'program.ts', code);
   const terminal = spawn('script', ['-qefc', `'${process.execPath}' '${program}'`, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -46,20 +47,19 @@ describe('what stands beside exec (A.7, B.17)', () => {
   });
 
   test('whose file fails while nobody waits for it, and has been forgotten meanwhile, ends no process', async (t) => {
-    const folder = await temporaryFolder(t);
     const cluster = await startCluster(t, { tokens: { good: 'me' } });
-    await writeFile(join(folder, 'token'), 'good');
+    const tokenFile = await writeInput(t, 'token', 'good');
     const clock = { now: 0 };
-    const parts = { cluster: clusterOf(cluster), ...token({ tokenFile: join(folder, 'token') }) };
+    const parts = { cluster: clusterOf(cluster), ...token({ tokenFile }) };
     const config = load(t, parts, { clock: () => clock.now });
     await config.ready();
-    await rm(join(folder, 'token'));
+    await rm(tokenFile);
     clock.now += 60_001;
     // The old one is given at once, and the file is read behind it.
     await config.ready();
     config.invalidate();
     // By the time that twenty others have failed, that one has.
-    for (let i = 0; i < 20; i++) await assert.rejects(readFile(join(folder, 'token')));
+    for (let i = 0; i < 20; i++) await assert.rejects(readFile(tokenFile));
     await assert.rejects(config.ready(), /cannot be read \(ENOENT\)/);
   });
 

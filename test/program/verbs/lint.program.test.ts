@@ -1,11 +1,8 @@
 // The verb as a process; what it finds is in ../lint.
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
 import { runProgram, writeInput } from '../../fixtures/program.ts';
-import { temporaryFolder } from '../../fixtures/script.ts';
 
 const providers = (command = '/nowhere/google', more = '') => `providers:
 - name: google
@@ -59,18 +56,12 @@ test('lint -o json prints the findings, of stdin too, and nothing else on stdout
 });
 
 test('lint finds what docs/command-line.md says, and ends with 3', async (t) => {
-  const folder = await temporaryFolder(t);
   const bare = providers().replace(/ {2}allowedServers.*\n/, '  profileSourcedCLIArgsPolicy: Apend\n');
-  await Promise.all([
-    writeFile(join(folder, 'providers.yaml'), bare),
-    writeFile(join(folder, 'profiles.yaml'), profile),
-  ]);
-  const { stdout, stderr, exitCode } = await runProgram(t, [
-    'lint',
-    join(folder, 'providers.yaml'),
-    join(folder, 'profiles.yaml'),
-  ]);
-  const printed = withoutRun(`${stdout}\n${stderr}\n`, { [`${folder}/`]: '' });
+  const providerFile = await writeInput(t, 'providers.yaml', bare);
+  const profiles = await writeInput(t, 'profiles.yaml', profile);
+  const { stdout, stderr, exitCode } = await runProgram(t, ['lint', providerFile, profiles]);
+  const names = { [providerFile]: 'providers.yaml', [profiles]: 'profiles.yaml' };
+  const printed = withoutRun(`${stdout}\n${stderr}\n`, names);
   assertDocumented('clusterprofile lint providers.yaml profiles.yaml', printed);
   assert.equal(exitCode, 3);
 });
