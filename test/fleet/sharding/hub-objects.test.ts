@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { FleetError, type HubReconcileContext, type KubernetesObject } from '../../../src/fleet/index.ts';
 import type { RestConfig } from '../../../src/index.ts';
-import type { FakeCluster } from '../../../src/testing/index.ts';
 import { configMaps, gate, map } from '../../fixtures/controllers.ts';
-import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
+import { engagedIn, holderIn, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { turns, until } from '../../fixtures/until.ts';
 
 const names = Array.from({ length: 24 }, (_, index) => `m-${index}`);
@@ -32,25 +31,18 @@ async function startNoting(
   return { ...parts, start };
 }
 
-/** Who has each of the shards. */
-function holdersOf(hub: FakeCluster): readonly string[] {
-  return hub
-    .list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' })
-    .filter(({ metadata: { name } }) => name.startsWith('shared-shard-'))
-    .map(({ spec }) => String(Object(spec).holderIdentity).replace(/_.*/, ''));
-}
+/** How many of these Leases a replica holds. */
+const heldBy = (identity: string, leases: readonly object[]) =>
+  leases.filter((lease) => holderIn(lease).startsWith(`${identity}_`)).length;
 
 describe('replicas that share the objects of a hub', () => {
   test('reconcile each of them in one place, and hand it over', async (t) => {
-    const { hub, start } = await startNoting(t);
+    const { hub, start, leases } = await startNoting(t);
     const [one, two] = [start('one'), start('two')];
     one.run();
     await until(t, () => one.seen.length === names.length);
     two.run();
-    await until(t, () => {
-      const shares = Map.groupBy(holdersOf(hub), (holder) => holder);
-      return shares.get('one')?.length === 32 && shares.get('two')?.length === 32;
-    });
+    await until(t, () => ['one', 'two'].every((identity) => heldBy(identity, leases('shard')) === 32));
     const ours = one.seen.length;
     for (const name of names) hub.set({ ...map(name), data: { x: 'y' } });
     await until(t, () => new Set([...one.seen.slice(ours), ...two.seen]).size === names.length);
@@ -63,7 +55,7 @@ describe('replicas that share the objects of a hub', () => {
   });
 
   test('reconcile what a watch names and nobody has made yet, in the replica that has it', async (t) => {
-    const { hub, spoke, start } = await startReplicas(t, 1);
+    const { hub, spoke, start, leases } = await startReplicas(t, 1);
     const reports = { ...configMaps, namespace: 'reports' };
     const toReport = ({ metadata: { name } }: KubernetesObject) => [{ namespace: 'reports', name }];
     hub.add(names.map((name) => map(name, { namespace: 'templates' })));
@@ -87,7 +79,7 @@ describe('replicas that share the objects of a hub', () => {
     await until(t, () => new Set(one.seen).size === 2 * names.length);
     two.run();
     await until(t, () => two.seen.some((name) => names.includes(name)));
-    await until(t, () => holdersOf(hub).filter((holder) => holder === 'two').length === 32);
+    await until(t, () => heldBy('two', leases('shard')) === 32);
     await shared(t, 1, one, two);
     const [stays, leaves] = engagedIn(one.fleet).length === 1 ? [one, two] : [two, one];
     const before = stays.seen.length;
