@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { constants, type ServerHttp2Stream } from 'node:http2';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { type Dispatcher, request } from 'undici';
 import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
@@ -50,12 +51,7 @@ describe('a server that has answered before it has read the body', () => {
 test('a tunnel (CONNECT) whose other end has nothing more to say stays open for what is sent into it', async (t) => {
   const { promise: received, resolve } = Promise.withResolvers<string>();
   const server = createH2Server((stream) => {
-    let text = '';
-    stream.on('error', () => resolve('it was cut off'));
-    stream.on('data', (chunk) => {
-      text += chunk;
-    });
-    stream.on('end', () => resolve(text));
+    text(stream).then(resolve, () => resolve('it was cut off'));
     stream.respond({ ':status': 200 });
     stream.end();
   });
