@@ -38,7 +38,7 @@ async function startInformer(t: TestContext, config: RestConfig) {
       assert.deepEqual(errors, []);
       return seen.includes(name);
     });
-  return { sees, core };
+  return { sees };
 }
 
 // Side by side: each of them waits for pauses between tries.

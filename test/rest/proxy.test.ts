@@ -17,11 +17,10 @@ const secret = 'SECRET-p4ssw0rd';
 /** A cluster under a name that is not exempt from proxies as loopback is. */
 async function startNamedCluster(t: TestContext) {
   const cluster = await startCluster(t);
-  const plugin = await startPlugin(t);
-  const providers = startProviders(t, plugin);
+  const providers = startProviders(t, await startPlugin(t));
   const list = async (more: object) =>
     (await providers.getConfig(profileFor(cluster, more)).makeApiClient(CoreV1Api).listNamespace()).items.length;
-  return { cluster, plugin, providers, list };
+  return { cluster, list };
 }
 
 describe('the proxy for a server', () => {

@@ -38,7 +38,6 @@ async function startServer(t: TestContext, limitOf: (connection: number) => numb
   const url = new URL('/api/v1/pods', base);
   const post = (signal?: AbortSignal) =>
     request(url, { dispatcher: config.dispatcher, method: 'POST', body: '{}', ...(signal ? { signal } : {}) });
-  const posts = (count: number) => outcomes(count, async () => (await post()).body.dump());
   const watch = () => request(`${url}?watch=true`, { dispatcher: config.dispatcher });
   const answerHeld = () => {
     for (const answer of held.splice(0)) answer();
@@ -46,7 +45,7 @@ async function startServer(t: TestContext, limitOf: (connection: number) => numb
   const allow = (limit: number) => {
     for (const session of sessions) if (!session.destroyed) session.settings({ maxConcurrentStreams: limit });
   };
-  return { sessions, control, held, lists, post, posts, watch, allow, answerHeld, core, providers };
+  return { sessions, control, held, lists, post, watch, allow, answerHeld, core, providers };
 }
 
 /** How requests that are sent at once end, each outcome once. */

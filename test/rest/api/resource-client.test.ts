@@ -28,10 +28,7 @@ interface Answered {
 async function startAnswering(t: TestContext, { statusCode = 200, type = 'application/json', body }: Answered) {
   const received: { method: string | undefined; url: string | undefined; type: string | undefined; body: string }[] =
     [];
-  const resources = [
-    { name: 'configmaps', kind: 'ConfigMap', namespaced: true },
-    { name: 'namespaces', kind: 'Namespace', namespaced: false },
-  ];
+  const resources = [{ name: 'configmaps', kind: 'ConfigMap', namespaced: true }];
   const server = createServer(tlsOptions, async (request, response) => {
     const { method, url, headers } = request;
     const text = Buffer.concat(await request.toArray()).toString();
