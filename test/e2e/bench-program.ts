@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
 import { stringify } from 'yaml';
-import { RestConfig } from '../../src/index.ts';
 import { writePlugin } from '../../src/testing/index.ts';
 import { heading, median, report } from '../bench/report.ts';
 import { programFile } from '../fixtures/program.ts';
@@ -32,42 +31,18 @@ async function run(command: string, args: readonly string[]): Promise<Run> {
 }
 
 /** Registers the CRD, and publishes profiles of one cluster. */
-async function publish(plane: ControlPlane, count: number): Promise<void> {
-  await execa(kubectl, ['create', '-f', new URL('../../crds', import.meta.url).pathname], {
-    env: { KUBECONFIG: kubeconfig },
-  });
-  const established = [
-    'wait',
-    '--for=condition=Established',
-    'crd/clusterprofiles.multicluster.x-k8s.io',
-    '--timeout=120s',
-  ];
-  await execa(kubectl, established, { env: { KUBECONFIG: kubeconfig } });
-  const config = RestConfig.fromKubeConfig({ path: kubeconfig });
-  const path = '/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles';
-  const send = async (method: string, to: string, body: object): Promise<object> => {
-    const headers = { 'content-type': 'application/json' };
-    const response = await config.fetch(to, { method, headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${method} ${to}: ${response.status} ${await response.text()}`);
-    return Object(await response.json());
-  };
-  const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
-  const status = { conditions: [], accessProviders: [{ name: 'google', cluster }] };
+async function publishProfiles(plane: ControlPlane, count: number): Promise<void> {
+  // They find kubectl by this variable, which is read when they are imported.
+  process.env.CONTROL_PLANE_PROGRAMS = programs;
+  const { publish, registerCrd } = await import('./crd.ts');
+  const { accessBy, clusterOf } = await import('./fixture.ts');
+  await registerCrd(plane);
+  const status = accessBy('google', clusterOf(plane));
   let next = 0;
   const worker = async () => {
-    while (next < count) {
-      const name = `spoke-${next++}`;
-      const created = await send('POST', path, {
-        apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-        kind: 'ClusterProfile',
-        metadata: { name, namespace: 'default', labels: { env: 'prod' } },
-        spec: { displayName: name, clusterManager: { name: 'bench' } },
-      });
-      await send('PUT', `${path}/${name}/status`, { ...created, status });
-    }
+    while (next < count) await publish(plane, `spoke-${next++}`, status, { env: 'prod' });
   };
   await Promise.all(Array.from({ length: 16 }, worker));
-  await config.close();
 }
 
 const { values } = parseArgs({
@@ -89,7 +64,7 @@ const plugin = await writePlugin({ token: 'bench-token' });
 try {
   // As kubectl writes it; client-node writes JSON.
   await writeFile(kubeconfig, stringify(JSON.parse(plane.admin.exportConfig())));
-  await publish(plane, Number(values.profiles));
+  await publishProfiles(plane, Number(values.profiles));
   const flags = [`--clusterprofile-access-provider=google=${plugin.command}`];
   const merged = join(folder, 'merged');
   const own = (...args: readonly string[]) => [process.execPath, [programFile, ...args]] as const;
