@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ApiException, CustomObjectsApi } from '@kubernetes/client-node';
+import { ApiException, CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { kubectlOf, profiles, registerCrd } from './crd.ts';
+import { kubectlOf, profiles, publish, readYamlFile, registerCrd } from './crd.ts';
 import { programs } from './fixture.ts';
 import { upstreamFolder, upstreamVersions } from './go-programs.ts';
 
@@ -61,12 +62,15 @@ const crdSchema = z.object({
 describe("our CRD beside the Go library's", () => {
   let upstream: ControlPlane;
   let plane: ControlPlane;
+  let custom: CustomObjectsApi;
   before(async () => {
     [upstream, plane] = await Promise.all([
       startControlPlane(programs, 'upstream'),
       startControlPlane(programs, 'ours'),
     ]);
+    custom = plane.admin.makeApiClient(CustomObjectsApi);
     await registerCrd(plane);
+    await plane.admin.makeApiClient(CoreV1Api).createNamespace({ body: { metadata: { name: 'fleet-system' } } });
   });
   after(() => Promise.all([upstream.close(), plane.close()]));
 
@@ -93,6 +97,40 @@ describe("our CRD beside the Go library's", () => {
       assert.ok(taken > 100 && taken < 300, `${taken} were taken`);
     });
   }
+
+  for (const file of readdirSync(new URL('../../examples/profiles/', import.meta.url))) {
+    test(`takes examples/profiles/${file} and gives it back unchanged`, async () => {
+      const profile = readYamlFile(`examples/profiles/${file}`);
+      const { namespace = 'default', name } = profile.metadata;
+      const key = { ...profiles, namespace, name };
+      const refused = (work: Promise<unknown>) => assert.rejects(work, { code: 422 });
+      const created = await custom.createNamespacedCustomObject({ ...key, body: profile });
+      assert.ok(!created.status, 'the status is a subresource');
+      const body = { ...created, status: profile.status };
+      const stored = await custom.replaceNamespacedCustomObjectStatus({ ...key, body });
+      assert.deepEqual(stored.status, profile.status);
+      const again = await custom.getNamespacedCustomObject(key);
+      assert.deepEqual([again.spec, again.status], [profile.spec, profile.status]);
+      const replaced = await custom.replaceNamespacedCustomObject({ ...key, body: { ...again, status: {} } });
+      assert.deepEqual(replaced.status, profile.status);
+      // KEP-4322: whose cluster it is cannot be changed.
+      const spec = { ...again.spec, clusterManager: { name: 'another' } };
+      await refused(custom.replaceNamespacedCustomObject({ ...key, body: { ...replaced, spec } }));
+      // Lists are maps by name: one twice is refused.
+      const { accessProviders: [first] = [] } = profile.status;
+      const twice = { ...replaced, status: { ...profile.status, accessProviders: [first, first] } };
+      await refused(custom.replaceNamespacedCustomObjectStatus({ ...key, body: twice }));
+    });
+  }
+
+  test('takes any JSON as an extension: the KEP has additional-args as a list', async () => {
+    const key = { ...profiles, namespace: 'default', name: 'extensions' };
+    const values = [['--flag', 1, true], { a: { b: [null] } }, 'text', 7, false];
+    const extensions = values.map((extension, index) => ({ name: `extension-${index}`, extension }));
+    const status = { accessProviders: [{ name: 'x', cluster: { server: 'https://h', extensions } }] };
+    await publish(plane, key.name, status);
+    assert.deepEqual((await custom.getNamespacedCustomObject(key)).status, status);
+  });
 });
 
 /** What a server keeps of an object, or `undefined` where it refuses it. */
