@@ -110,14 +110,11 @@ export async function whoAmI(api: AuthenticationV1Api): Promise<string | undefin
 }
 
 /** A kubeconfig with one context, for kubectl and Go's clients. */
-export function kubeconfigText(
-  { server, certificateAuthorityData }: { readonly server: string; readonly certificateAuthorityData: string },
-  user: object,
-): string {
+export function kubeconfigText(served: Served, user: object): string {
   return JSON.stringify({
     'current-context': 'c',
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
+    clusters: [{ name: 'c', cluster: clusterOf(served) }],
     users: [{ name: 'c', user }],
   });
 }
