@@ -217,7 +217,8 @@ const longestInSecret = 128 * 1024;
  * says what is wrong with it.
  */
 export function readKubeconfigOfSecret(text: string, options: Pick<KubeconfigOptions, 'allowInsecureTls'>) {
-  if (text.length > longestInSecret) throw new Unusable(`it has more than ${longestInSecret} characters`);
+  if (text.length > longestInSecret)
+    throw new Unusable(`it has more than ${longestInSecret} characters: write a kubeconfig of this cluster alone`);
   let access: KubeconfigAccess;
   try {
     const merged = mergeKubeconfigs([{ text, path: undefined, directory: undefined }]);

@@ -103,7 +103,7 @@ export class AnswerReader implements Dispatcher.DispatchHandler {
 function tooLarge(maxBytes: number, cluster: ClusterOfError | undefined): RequestError {
   const message =
     `the answer has more than ${maxBytes} bytes, uncompressed: list it in pages (limit, continue), ` +
-    'or raise maxResponseBytes';
+    'or raise maxResponseBytes; if it should be small, see what answers there';
   return new RequestError('RESPONSE_TOO_LARGE', message, {}, cluster);
 }
 

@@ -323,7 +323,10 @@ describe('clusterprofile publish --from-cluster-api', () => {
     assert.equal(exitCode, 10);
     assert.match(stdout, /^clusterprofile team\/prod +created +cluster-api-team, \S+, healthy/);
     assert.match(stderr, /^not published: secret team\/broken-kubeconfig: .*clusters: must be a list$/m);
-    assert.match(stderr, /^not published: secret team\/long-kubeconfig: it has more than 131072 characters$/m);
+    assert.match(
+      stderr,
+      /^not published: secret team\/long-kubeconfig: it has more than 131072 characters: write a kubeconfig/m,
+    );
     assert.match(stderr, /^not published: secret team\/odd-kubeconfig: its user has the auth-provider /m);
     assert.deepEqual(parse(await providers()).providers[0].allowedProfiles, { namespaces: ['team'] });
     assert.equal(secrets('team').length, 6);
