@@ -54,8 +54,12 @@ export function stopOnSignals(): Stop {
   return stop;
 }
 
-/** A shell shows it as 129, 130, 131 or 143. exit() would wait for the threads of Node's pool, and one may wait for a pipe. */
-function exitBySignal(name: SignalName): never {
+/**
+ * A shell shows it as 129, 130 or 143. exit() would wait for the threads of Node's pool, and one may wait for a pipe. SIGQUIT itself would
+ * leave a core, which holds credentials: it ends the program as SIGTERM does.
+ */
+function exitBySignal(given: SignalName): never {
+  const name = given === 'SIGQUIT' ? 'SIGTERM' : given;
   const exitCode = 128 + constants.signals[name];
   process.emit('exit', exitCode);
   process.removeAllListeners(name);

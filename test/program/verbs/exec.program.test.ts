@@ -166,7 +166,7 @@ describe('Ctrl-C at exec', () => {
   test('as SIGQUIT (Ctrl-\\) ends the commands, with the exit code of the signal, and leave no file', async (t) => {
     const { program, pids, left } = await started(t, 'echo not yet');
     program.type('\u001c');
-    assert.equal(await program.ended, 131);
+    assert.equal(await program.ended, 143);
     for (const pid of pids) await ended(t, pid);
     assert.deepEqual(await left(), []);
   });
