@@ -70,6 +70,18 @@ export function planProviders(
   const chosen = new Map<Need, string>();
   const refused: Refused[] = [];
   const groups = new Map<string, Need[]>();
+  const widen = (provider: Provider, need: Need) => {
+    const before = providers.get(provider.name) ?? provider;
+    const after = widened(before, need);
+    const message = patternIn(before, after);
+    if (message !== undefined) {
+      refused.push({ ...need.source, message });
+      return;
+    }
+    providers.set(provider.name, after);
+    changed.add(provider.name);
+    chosen.set(need, provider.name);
+  };
   for (const need of needs) {
     const candidates = existing.filter((provider) => isCompatible(provider, need));
     const problems = candidates.map((provider) =>
@@ -79,13 +91,10 @@ export function planProviders(
     const [first] = candidates;
     if (fitting) chosen.set(need, fitting.name);
     else if (first && !force) {
-      const message = `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: change it, or give --force`;
-      refused.push({ ...need.source, message });
-    } else if (first) {
-      providers.set(first.name, widened(providers.get(first.name) ?? first, need));
-      changed.add(first.name);
-      chosen.set(need, first.name);
-    } else {
+      const wider = `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: change it, or give --force`;
+      refused.push({ ...need.source, message: patternIn(first, widened(first, need)) ?? wider });
+    } else if (first) widen(first, need);
+    else {
       const { apiVersion, command, args, provideClusterInfo, interactiveMode } = need.exec;
       const own = need.isSecretReader ? [args, need.source.namespace] : [];
       const key = JSON.stringify([apiVersion, command, provideClusterInfo, interactiveMode, own]);
@@ -94,9 +103,7 @@ export function planProviders(
   }
   for (const group of groups.values()) {
     const provider = newProvider(group, (name) => providers.has(name));
-    providers.set(provider.name, provider);
-    changed.add(provider.name);
-    for (const need of group) chosen.set(need, provider.name);
+    for (const need of group) widen(provider, need);
   }
   const all = changed.size === 0 ? [...configured.values()] : configureProviders([...providers.values()]);
   const final = changed.size === 0 ? configured : new Map(all.map((provider) => [provider.name, provider]));
@@ -213,7 +220,7 @@ function newProvider(group: readonly Need[], isTaken: (name: string) => boolean)
   }
   let name = first.type;
   for (let count = 2; isTaken(name); count++) name = `${first.type}-${count}`;
-  const provider: Provider = {
+  return {
     name,
     execConfig: {
       apiVersion,
@@ -226,18 +233,34 @@ function newProvider(group: readonly Need[], isTaken: (name: string) => boolean)
     },
     ...(first.isSecretReader ? { allowedProfiles: { namespaces: [first.source.namespace] } } : { allowedServers: [] }),
   };
-  return group.reduce(widened, provider);
 }
 
-// Whether a list of a provider takes a value for itself alone: whoever wrote the kubeconfig chose it, and it could be a pattern.
 const isOne = (pattern: UrlPattern | { readonly problem: string }) =>
   !('problem' in pattern || 'network' in pattern || pattern.labels.includes('*'));
 const isOneUrl = (text: string) => isOne(parseUrlPattern(text, ['http:', 'https:', 'socks5:']));
-const isOneHost = (text: string) => isOne(parseHostPattern(text));
-const isOneText = (text: string) => !text.includes('*');
-const isOneVariable = (name: string) => /^[^*=,]+$/.test(name);
+/** Whether a list takes a value for itself alone. */
+const isExact = {
+  allowedServers: isOneUrl,
+  allowedServerNames: (text: string) => isOne(parseHostPattern(text)),
+  allowedProxies: isOneUrl,
+  allowedArgs: (text: string) => !text.includes('*'),
+  allowedEnvVars: (name: string) => /^[^*=,]+$/.test(name),
+} as const;
 
-/** With what a cluster needs, and of that only what is no pattern. A list that the provider does not have allows everything already. */
+/** What came into a list that would let others through too, if anything: whoever wrote the kubeconfig chose it. */
+function patternIn(before: Provider, after: Provider): string | undefined {
+  for (const [list, isFine] of Object.entries(isExact)) {
+    const valuesOf = (provider: Provider): readonly string[] => Object(provider)[list] ?? []; // each of them is a list
+    // Those that are added stand at the end.
+    const added = valuesOf(after).slice(valuesOf(before).length);
+    const pattern = added.find((value) => !isFine(value));
+    if (pattern === undefined) continue;
+    return `${JSON.stringify(pattern)} would not stand for itself alone in ${list} of provider ${after.name}: write it without * and without the form of a CIDR, or write the provider yourself`;
+  }
+  return undefined;
+}
+
+/** With what a cluster needs. A list that the provider does not have allows everything already. */
 function widened(provider: Provider, { source: { cluster }, exec }: Need): Provider {
   const { args, envs } = additionsOf(exec, provider.execConfig);
   const { server, tlsServerName, proxyUrl, insecureSkipTlsVerify } = cluster;
@@ -245,31 +268,27 @@ function widened(provider: Provider, { source: { cluster }, exec }: Need): Provi
   const isOpenToEnvs = (provider.profileSourcedEnvVarsPolicy ?? 'Ignore') !== 'Ignore';
   const hasServers = provider.allowedServers !== undefined;
   /** A list that is there has to have the values; one that is not, only if it is needed. */
-  const list = <K extends keyof Provider>(
+  const list = <K extends keyof typeof isExact>(
     field: K,
-    isExact: (value: string) => boolean,
     values: readonly (string | undefined)[],
     isNeeded: boolean,
   ) => {
-    const before = provider[field] as readonly string[] | undefined; // each of these fields is a list
-    const added = values.flatMap((value) => (value === undefined || before?.includes(value) ? [] : [value]));
-    if (added.length === 0 || !(isNeeded || before)) return {};
-    // Without a list a provider would allow everything.
-    return { [field]: [...(before ?? []), ...new Set(added.filter(isExact))] };
+    const { [field]: before } = provider;
+    const added = values.filter((value) => value !== undefined && !before?.includes(value));
+    return (isNeeded || before) && added.length > 0 ? { [field]: [...(before ?? []), ...new Set(added)] } : {};
   };
   return {
     ...provider,
     ...(insecureSkipTlsVerify ? { allowInsecureTLS: true } : {}),
-    ...list('allowedServers', isOneUrl, [server], hasServers),
-    ...list('allowedServerNames', isOneHost, [tlsServerName], hasServers),
-    ...list('allowedProxies', isOneUrl, [proxyUrl], hasServers),
+    ...list('allowedServers', [server], hasServers),
+    ...list('allowedServerNames', [tlsServerName], hasServers),
+    ...list('allowedProxies', [proxyUrl], hasServers),
     ...(args.length === 0 ? {} : { profileSourcedCLIArgsPolicy: 'Append' }),
-    ...list('allowedArgs', isOneText, args, !isOpenToArgs),
+    ...list('allowedArgs', args, !isOpenToArgs),
     // A kubeconfig's variables beat those of the process.
     ...(envs.length === 0 || isOpenToEnvs ? {} : { profileSourcedEnvVarsPolicy: 'Replace' }),
     ...list(
       'allowedEnvVars',
-      isOneVariable,
       envs.map(({ name }) => name),
       !isOpenToEnvs,
     ),

@@ -91,8 +91,30 @@ describe('planProviders', () => {
       Object.keys(kubeconfigs),
     );
     const { name: _, execConfig: __, ...lists } = providers[0] ?? assert.fail();
-    assert.deepEqual(lists.allowedEnvVars, []);
     assert.doesNotMatch(JSON.stringify(lists), /\*|10\.1\.2\.3/);
+  });
+
+  test('leaves the provider file as it is for what it does not publish, with --force too', () => {
+    const need = needOf('one', {}, { server: 'https://*.example.dev', insecureSkipTlsVerify: true });
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/aws' } as const;
+    const own: Provider = {
+      name: 'ops',
+      execConfig,
+      allowedServers: ['https://ok.example.dev'],
+      allowedEnvVars: ['A*'],
+    };
+    for (const [existing, force] of [
+      [[], false],
+      [[own], false],
+      [[own], true],
+    ] as const) {
+      const { providers, changed, refused } = plan(existing, [need], force);
+      assert.deepEqual([providers, changed.size], [existing, 0]);
+      assert.match(
+        refused[0]?.message ?? '',
+        /^"https:\/\/\*\.example\.dev" would not stand for itself alone in allowedServers/,
+      );
+    }
   });
 
   test('uses a provider of the file that fits, whatever it is called, and gives another command one of its own', () => {
