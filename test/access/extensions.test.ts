@@ -94,9 +94,11 @@ describe('additional-args', () => {
     });
   }
 
-  test('must be a list', () => {
+  test('must be a list, without holes', () => {
     for (const bad of [{}, 'text', 1, true])
       refused(withExtension(argsExtension, bad), 'EXTENSION_INVALID', path, append);
+    // Of a profile that code has made.
+    refused(withExtension(argsExtension, new Array(1)), 'EXTENSION_INVALID', `${path}[0]`, append);
   });
 });
 

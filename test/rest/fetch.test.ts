@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { RequestError } from '../../src/index.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { startConfigAt } from '../fixtures/config-at.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
 import { rejection } from '../fixtures/thrown.ts';
 
 describe('config.fetch', () => {
@@ -55,6 +59,17 @@ describe('config.fetch', () => {
     await assert.rejects(config.fetch('/version'), failed);
     await config.close();
     await assert.rejects(config.fetch('/version'), { code: 'CONFIG_CLOSED', profile: 'fleet/spoke' });
+  });
+
+  test('follows a redirect that drops the body without it', async (t) => {
+    const seen: string[] = [];
+    const server = createServer(tlsOptions, async (request, response) => {
+      seen.push(`${request.method} ${request.url} ${await text(request)}`);
+      response.writeHead(request.url === '/x' ? 303 : 200, { location: '/y' }).end();
+    });
+    const { config } = await startConfigAt(t, server);
+    await (await config.fetch('/x', { method: 'POST', body: 'some text' })).text();
+    assert.deepEqual(seen, ['POST /x some text', 'GET /y ']);
   });
 
   test("leaves the caller's signal alone, and its dispatcher aside", async (t) => {
