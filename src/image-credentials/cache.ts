@@ -1,56 +1,6 @@
-/** What is kept in memory: the answers of plugins for as long as they say, and one run for callers that ask for the same at once. */
+/** What is kept in memory: values for as long as they are valid, and one run for callers that ask for the same at once. */
 
-import { backoffMs, Cooldown } from '../util/backoff.ts';
-import type { ImageProvider } from './config.ts';
-import { type CacheKeyType, cacheKeyTypes } from './protocol.ts';
-
-/** What an answer is valid for, and for how long. `undefined` milliseconds: as the configuration says. */
-interface Lifetime {
-  readonly cacheKeyType: CacheKeyType;
-  readonly cacheDurationMs: number | undefined;
-}
-
-export class ImageCache<T> {
-  readonly #defaultMs: number;
-  readonly #entries: ExpiringMap<T>;
-
-  constructor({ defaultCacheDurationMs }: ImageProvider, clock: () => number) {
-    this.#defaultMs = defaultCacheDurationMs;
-    this.#entries = new ExpiringMap(clock);
-  }
-
-  /** KEP-2133: the image's own entry, then its registry's, then the provider's. `account` keeps service accounts apart. */
-  get(image: string, account: string): T | undefined {
-    for (const type of cacheKeyTypes) {
-      const value = this.#entries.get(keyOf(type, image, account));
-      if (value !== undefined) return value;
-    }
-    return undefined;
-  }
-
-  /** Keeps an answer, an empty one too, unless its duration is zero. Without a duration the default counts. */
-  set(image: string, account: string, value: T, { cacheKeyType, cacheDurationMs = this.#defaultMs }: Lifetime): void {
-    this.#entries.set(keyOf(cacheKeyType, image, account), value, cacheDurationMs);
-  }
-
-  clear(): void {
-    this.#entries.clear();
-  }
-}
-
-/** The registry with its port. */
-export function registryOf(image: string): string {
-  return image.split('/', 1)[0] ?? '';
-}
-
-/** A registry may be asked for like an image. An answer with the type `Image` for it is not valid for its images. */
-function keyOf(type: CacheKeyType, image: string, account: string): string {
-  const scope = { Image: image, Registry: registryOf(image), Global: '' }[type];
-  return JSON.stringify([type, scope, account]);
-}
-
-/** Milliseconds between two searches for expired entries. */
-const purgeMs = 60_000;
+import { backoffMs } from '../util/backoff.ts';
 
 interface Entry<V> {
   readonly value: V;
@@ -65,7 +15,6 @@ interface Entry<V> {
 export class ExpiringMap<V> {
   readonly #clock: () => number;
   readonly #entries = new Map<string, Entry<V>>();
-  #purgedAt = Number.NEGATIVE_INFINITY;
 
   constructor(clock: () => number) {
     this.#clock = clock;
@@ -79,7 +28,7 @@ export class ExpiringMap<V> {
   /** Keeps a value for `ms` milliseconds; not at all for 0 or less. */
   set(key: string, value: V, ms: number): void {
     const now = this.#clock();
-    this.#purge(now);
+    for (const [other, entry] of this.#entries) if (!isValid(entry, now)) this.#entries.delete(other);
     if (ms > 0) this.#entries.set(key, { value, from: now, until: now + ms });
   }
 
@@ -89,12 +38,6 @@ export class ExpiringMap<V> {
 
   clear(): void {
     this.#entries.clear();
-  }
-
-  #purge(now: number): void {
-    if (Math.abs(now - this.#purgedAt) < purgeMs) return;
-    this.#purgedAt = now;
-    for (const [key, entry] of this.#entries) if (!isValid(entry, now)) this.#entries.delete(key);
   }
 }
 
@@ -106,9 +49,10 @@ function isValid({ from, until }: Entry<unknown>, now: number): boolean {
 const forgetMs = 300_000;
 
 interface Failure {
-  readonly cooldown: Cooldown;
   readonly error: unknown;
   readonly count: number;
+  /** The end of the cooldown. */
+  readonly until: number;
 }
 
 /**
@@ -133,29 +77,23 @@ export class SingleFlight<T> {
     const running = this.#running.get(key);
     if (running) return running;
     const failure = this.#failures.get(key);
-    const left = failure?.cooldown.left(this.#clock()) ?? 0;
-    if (failure && left > 0) return Promise.reject(this.#duringCooldown(failure.error, left));
-    const started = work()
-      .then(
-        (value) => {
-          this.#failures.delete(key);
-          return value;
-        },
-        (error: unknown) => {
-          this.#fail(key, error);
-          throw error;
-        },
-      )
-      .finally(() => this.#running.delete(key));
+    const leftMs = failure ? failure.until - this.#clock() : 0;
+    if (failure && leftMs > 0) return Promise.reject(this.#duringCooldown(failure.error, leftMs));
+    const started = this.#attempt(key, work).finally(() => this.#running.delete(key));
     this.#running.set(key, started);
     return started;
   }
 
-  #fail(key: string, error: unknown): void {
-    const count = (this.#failures.get(key)?.count ?? 0) + 1;
-    const cooldown = new Cooldown();
-    const ms = backoffMs(count);
-    cooldown.set(this.#clock(), ms);
-    this.#failures.set(key, { cooldown, error, count }, ms + forgetMs);
+  async #attempt(key: string, work: () => Promise<T>): Promise<T> {
+    try {
+      const value = await work();
+      this.#failures.delete(key);
+      return value;
+    } catch (error) {
+      const count = (this.#failures.get(key)?.count ?? 0) + 1;
+      const ms = backoffMs(count);
+      this.#failures.set(key, { error, count, until: this.#clock() + ms }, ms + forgetMs);
+      throw error;
+    }
   }
 }

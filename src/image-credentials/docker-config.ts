@@ -1,8 +1,7 @@
 /** Docker's side: its config file, and what its tools call a registry. Pure. */
 
 import { ImageError } from '../errors/index.ts';
-import { registryOf } from './cache.ts';
-import { type ImageCredential, registryPath } from './keyring.ts';
+import { type ImageCredential, registryOf, registryPath } from './keyring.ts';
 
 /** A login as a `config.json` has it; empty if there is none. */
 export interface DockerLogin {

@@ -173,9 +173,14 @@ export function registryPath(registry: string): string {
   return [isDockerHub(host) ? 'docker.io' : host, ...path].join('/');
 }
 
+/** The registry of an image, with its port. */
+export function registryOf(image: string): string {
+  return image.split('/', 1)[0] ?? '';
+}
+
 /** Whether an image or a registry is of Docker Hub. The key `index.docker.io` is for these. */
 export function isDockerHub(image: string): boolean {
-  const [registry] = image.split('/', 1);
+  const registry = registryOf(image);
   return registry === 'docker.io' || registry === 'index.docker.io';
 }
 

@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto';
 import { PluginError } from '../errors/index.ts';
 import type { Plugin } from '../exec/plugin-call.ts';
 import { failure, stoppedReason } from '../exec/plugin-outcome.ts';
-import { ImageCache, SingleFlight } from './cache.ts';
+import { ExpiringMap, SingleFlight } from './cache.ts';
 import type { ImageProvider, TokenAttributes } from './config.ts';
 import { type ImagePluginOptions, runImagePlugin } from './image-plugin.ts';
-import { createMatcher, type ImageUrl, Keyring } from './keyring.ts';
-import type { ImageRequest } from './protocol.ts';
+import { createMatcher, type ImageUrl, Keyring, registryOf } from './keyring.ts';
+import { type CacheKeyType, cacheKeyTypes, type ImageRequest } from './protocol.ts';
 import {
   chosenAnnotations,
   type ServiceAccount,
@@ -33,7 +33,7 @@ export class ProviderSource {
   readonly #plugin: Plugin;
   readonly #settings: ProviderSourceOptions;
   readonly #matchers: readonly ((image: ImageUrl) => boolean)[];
-  readonly #cache: ImageCache<Keyring>;
+  readonly #cache: ExpiringMap<Keyring>;
   readonly #runs: SingleFlight<Keyring>;
 
   constructor(provider: ImageProvider, path: string, settings: ProviderSourceOptions) {
@@ -42,7 +42,7 @@ export class ProviderSource {
     this.#plugin = { provider: provider.name, origin, exec: { command: path } };
     this.#settings = settings;
     this.#matchers = provider.matchImages.map(createMatcher);
-    this.#cache = new ImageCache(provider, settings.clock);
+    this.#cache = new ExpiringMap(settings.clock);
     this.#runs = new SingleFlight(settings.clock, (error, leftMs) =>
       error instanceof PluginError ? error.heldBack(leftMs) : error,
     );
@@ -57,8 +57,11 @@ export class ProviderSource {
     if (this.#settings.signal.aborted) throw failure(this.#plugin, 'PLUGIN_STOPPED', stoppedReason);
     const account = await this.#account(image, serviceAccount);
     if ('skipped' in account) return account;
-    const cached = this.#cache.get(image, account.key);
-    if (cached) return cached;
+    // KEP-2133: the image's own entry, then its registry's, then the provider's.
+    for (const type of cacheKeyTypes) {
+      const cached = this.#cache.get(cacheKey(type, image, account.key));
+      if (cached) return cached;
+    }
     return this.#runs.run(JSON.stringify([image, account.runKey]), () => this.#run(image, account));
   }
 
@@ -85,7 +88,8 @@ export class ProviderSource {
         message: `${this.#plugin.origin}: image ${image}: answered with a login that is for no image, because its key ${problem}`,
       }));
       warnings.set(subject, 'image key', unused);
-      if (!signal.aborted) this.#cache.set(image, key, keyring, response);
+      const { cacheKeyType, cacheDurationMs = this.provider.defaultCacheDurationMs } = response;
+      if (!signal.aborted) this.#cache.set(cacheKey(cacheKeyType, image, key), keyring, cacheDurationMs);
       warnings.clear(subject, 'image', `image ${image}: provider ${this.provider.name} answers again`);
       return keyring;
     } catch (error) {
@@ -134,6 +138,12 @@ export class ProviderSource {
       throw retryAfterMs === undefined ? failed : failed.heldBack(retryAfterMs);
     }
   }
+}
+
+/** A registry may be asked for like an image. An answer with the type `Image` for it is not valid for its images. */
+function cacheKey(type: CacheKeyType, image: string, account: string): string {
+  const scope = { Image: image, Registry: registryOf(image), Global: '' }[type];
+  return JSON.stringify([type, scope, account]);
 }
 
 /** What a request knows of a service account. */

@@ -1,9 +1,8 @@
 // Compares which login crane and Docker find in what toDockerConfig gives with the credential that the image has.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { registryOf } from '../../src/image-credentials/cache.ts';
 import { toAuths } from '../../src/image-credentials/docker-config.ts';
-import { combine, Keyring, repositoryOf } from '../../src/image-credentials/keyring.ts';
+import { combine, Keyring, registryOf, repositoryOf } from '../../src/image-credentials/keyring.ts';
 import { askGo, tally, words } from './differential.ts';
 
 interface Login {
