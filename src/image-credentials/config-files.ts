@@ -1,6 +1,6 @@
 /** Finds and reads the files of a configuration, and the executables that it names, as a kubelet does when it starts. */
-import { accessSync, constants, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
-import { extname, join, resolve } from 'node:path';
+import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { type ImageProvider, parseImageConfig } from './config.ts';
 
@@ -17,12 +17,11 @@ export function readConfig(
   // A bare name would be looked for in PATH.
   const folder = resolve(binDir);
   const binStats = tryTo(() => statSync(folder));
-  const noFolder = 'problem' in binStats ? binStats.problem : folderProblem(binStats.result);
-  if (noFolder !== undefined) throw unreadable(`folder of plugins ${folder}`, [noFolder]);
+  if ('problem' in binStats) throw invalid(`folder of plugins ${folder}`, [binStats.problem]);
+  if (!binStats.result.isDirectory()) throw invalid(`folder of plugins ${folder}`, ['is no folder']);
   const names = new Set<string>();
   const problems: ConfigurationError[] = [];
-  const files = readFiles(path);
-  const providers = files.flatMap(({ file, bytes }) => {
+  const providers = readFiles(path).flatMap(({ file, bytes }) => {
     try {
       return parseImageConfig(bytes.toString('utf8'), file, names);
     } catch (error) {
@@ -31,12 +30,9 @@ export function readConfig(
       return [];
     }
   });
-  const [first, ...others] = problems;
-  if (first && others.length > 0) {
-    const all = problems.map(({ message }) => ({ path: '', message }));
-    throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder ${path}`, all);
-  }
-  if (first) throw first;
+  const [first, second] = problems;
+  const all = problems.map(({ message }) => message);
+  if (first) throw second ? invalid(`folder ${path}`, all) : first;
   const missing = providers.flatMap(({ name }): readonly Problem[] => {
     const message = executableProblem(join(folder, name));
     return message ? [{ path: `provider ${name}`, message: `${join(folder, name)} ${message}` }] : [];
@@ -53,21 +49,21 @@ interface ConfigFile {
 /** The file, or the files of the folder. All files that cannot be read are reported at once. */
 function readFiles(path: string): readonly ConfigFile[] {
   const where = `image credential provider config ${path}`;
-  const stats = path === '' ? { problem: 'does not exist: give its path' } : tryTo(() => statSync(path));
-  if ('problem' in stats) throw unreadable(where, [stats.problem]);
+  const stats = tryTo(() => statSync(path));
+  if ('problem' in stats) throw invalid(where, [stats.problem]);
   const files = stats.result.isDirectory() ? filesOf(path) : [path];
   const read = files.map((file) => ({ file, bytes: tryTo(() => readFileSync(file)) }));
   const unread = read.flatMap(({ file, bytes }) => ('problem' in bytes ? [`${file} ${bytes.problem}`] : []));
-  if (unread.length > 0) throw unreadable(where, unread);
+  if (unread.length > 0) throw invalid(where, unread);
   return read.flatMap(({ file, bytes }) => ('problem' in bytes ? [] : [{ file, bytes: bytes.result }]));
 }
 
 /** The files that a kubelet reads, in the order of their paths' bytes. Folders are ignored, whatever their name. */
 function filesOf(folder: string): readonly string[] {
   const listed = tryTo(() => readdirSync(folder));
-  if ('problem' in listed) throw unreadable(`folder ${folder}`, [listed.problem]);
+  if ('problem' in listed) throw invalid(`folder ${folder}`, [listed.problem]);
   const candidates = listed.result
-    .filter((name) => ['.json', '.yaml', '.yml'].includes(extname(name) || (name.startsWith('.') ? name : '')))
+    .filter((name) => /\.(?:json|ya?ml)$/.test(name))
     .map((name) => join(folder, name))
     .toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     .map((file) => ({ file, stats: tryTo(() => statSync(file)) }));
@@ -76,19 +72,15 @@ function filesOf(folder: string): readonly string[] {
     // A pipe might never end.
     return stats.result.isFile() || stats.result.isDirectory() ? [] : [`${file} is neither a file nor a folder`];
   });
-  if (problems.length > 0) throw unreadable(`folder ${folder}`, problems);
+  if (problems.length > 0) throw invalid(`folder ${folder}`, problems);
   const files = candidates.flatMap(({ file, stats }) => ('result' in stats && stats.result.isFile() ? [file] : []));
-  if (files.length === 0) throw unreadable(`folder ${folder}`, ['holds no .json, .yaml or .yml file']);
+  if (files.length === 0) throw invalid(`folder ${folder}`, ['holds no .json, .yaml or .yml file']);
   return files;
 }
 
-function unreadable(where: string, messages: readonly string[]): ConfigurationError {
+function invalid(where: string, messages: readonly string[]): ConfigurationError {
   const problems = messages.map((message) => ({ path: '', message }));
   return new ConfigurationError('IMAGE_CONFIG_INVALID', where, problems);
-}
-
-function folderProblem(stats: Stats): string | undefined {
-  return stats.isDirectory() ? undefined : 'is no folder';
 }
 
 function executableProblem(path: string): string | undefined {

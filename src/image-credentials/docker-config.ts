@@ -33,15 +33,8 @@ const hubServerUrl = 'https://index.docker.io/v1/';
  * it, Docker takes the login of any repository.
  */
 export function toAuths(images: readonly ImageLogin[]): DockerConfig {
-  const byRegistry = new Map<string, ImageLogin[]>();
-  for (const one of images) {
-    const registry = registryOf(one.image);
-    const others = byRegistry.get(registry);
-    if (others) others.push(one);
-    else byRegistry.set(registry, [one]);
-  }
   const auths: Record<string, DockerLogin> = {};
-  for (const [registry, members] of byRegistry) {
+  for (const [registry, members] of Map.groupBy(images, ({ image }) => registryOf(image))) {
     const logins = members.map(({ image, credentials: [first] }) => ({ image, first, login: toLogin(first) }));
     const different = new Set(logins.map(({ login }) => JSON.stringify(login)));
     const [shared] = logins.filter(({ login }) => login !== none);
