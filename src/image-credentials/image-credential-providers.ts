@@ -173,11 +173,13 @@ export class ImageCredentialProviders {
     const account = serviceAccount === undefined ? undefined : parseServiceAccount(serviceAccount);
     const url = parseImageUrl(image);
     const matching = 'problem' in url ? [] : this.#providers.filter((source) => source.matches(url));
-    const ask = async (source: ProviderSource) => {
+    const ask = async (source: ProviderSource): Promise<Keyring | ImageFailure | SkippedProvider> => {
+      const provider = source.provider.name;
       try {
-        return await source.get(image, account);
+        const given = await source.get(image, account);
+        return given instanceof Keyring ? given : { image, provider, reason: given.skipped };
       } catch (error) {
-        if (error instanceof PluginError) return error;
+        if (error instanceof PluginError) return { image, provider, error };
         throw error;
       }
     };
@@ -187,14 +189,8 @@ export class ImageCredentialProviders {
     return {
       image,
       credentials: combine(image, keyrings),
-      failures: outcomes.flatMap((error) =>
-        error instanceof PluginError ? [{ image, provider: error.provider, error }] : [],
-      ),
-      skipped: outcomes.flatMap((outcome, index) =>
-        'skipped' in outcome
-          ? [{ image, provider: matching[index]?.provider.name ?? '', reason: outcome.skipped }]
-          : [],
-      ),
+      failures: outcomes.filter((outcome) => 'error' in outcome),
+      skipped: outcomes.filter((outcome) => 'reason' in outcome),
     };
   }
 

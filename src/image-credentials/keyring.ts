@@ -49,7 +49,6 @@ const hubKey = 'index.docker.io';
 /** The answer of one provider. */
 export class Keyring {
   readonly #entries: Entry[] = [];
-  readonly #hub: ImageCredential[] = [];
   readonly #problems = new Set<string>();
 
   constructor(provider: string, auth: ImageResponse['auth']) {
@@ -60,7 +59,6 @@ export class Keyring {
         continue;
       }
       const credential = new ImageCredential(provider, read.pattern, username, password);
-      if (read.pattern === hubKey) this.#hub.push(credential);
       this.#entries.push({ matches: matcherOf(read.url), credential });
     }
   }
@@ -77,7 +75,7 @@ export class Keyring {
 
   /** The entries for Docker Hub if no pattern matches. */
   get hub(): readonly ImageCredential[] {
-    return this.#hub;
+    return this.#entries.map(({ credential }) => credential).filter(({ pattern }) => pattern === hubKey);
   }
 }
 

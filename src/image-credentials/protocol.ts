@@ -70,8 +70,7 @@ const responseSchema = z.strictObject({
 export function decodeResponse(stdout: string, apiVersion: ProviderVersion): ImageResponse {
   if (stdout.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'exited with 0 but printed nothing on stdout');
   const answer = parseJson(stdout);
-  const version: unknown =
-    typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'apiVersion') : undefined;
+  const version: unknown = Reflect.get(answer, 'apiVersion');
   if (version !== apiVersion) {
     const what = version === undefined ? 'without apiVersion' : 'in another apiVersion';
     throw new AnswerFault('ANSWER_WRONG_VERSION', `answered ${what}, but is configured for ${apiVersion}`);
@@ -109,7 +108,7 @@ function fieldFault(issue: z.core.$ZodIssue | undefined, field: string): AnswerF
   return new AnswerFault('ANSWER_FIELD_INVALID', `answered with ${what}${field === '' ? '' : ` in ${field}`}`);
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string): object {
   const fault = new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not one JSON object${logsElsewhere}`);
   let answer: unknown;
   try {
