@@ -1,5 +1,6 @@
 /** How a plugin of any protocol ends: with an answer on stdout, or with a line on stderr and an exit code. */
 import { redact } from '../redaction/known-secrets.ts';
+import { isText } from '../util/guards.ts';
 
 /**
  * Prints the result of `work` as JSON on stdout, and exits, whatever still keeps the process open: a client waits for the exit. If
@@ -115,8 +116,6 @@ function messageOf(error: unknown): string {
   }
   return parts.join(': ') || 'the plugin failed';
 }
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 function exitCodeOf(error: unknown): number {
   const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'exitCode') : undefined;

@@ -1,11 +1,11 @@
 /** The cluster that a plugin reads Secrets from: the one it runs in, or the kubeconfig's. Does without client-node, which takes a second to load. */
 import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { homeKubeconfig } from '../util/folders.ts';
 import { codeFieldOf } from '../util/guards.ts';
+import { bracket } from '../util/hosts.ts';
 import { readBeginning } from '../util/printable.ts';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -47,7 +47,7 @@ export async function connectHub(root = ''): Promise<HubClient> {
 
 /** Uses Node's own HTTPS: a pod needs no proxies, plugins or client certificates, and undici would double the start time. */
 function hubOfPod(folder: string, host = 'kubernetes.default.svc'): HubClient {
-  const server = `https://${isIPv6(host) ? `[${host}]` : host}:${process.env.KUBERNETES_SERVICE_PORT ?? '443'}`;
+  const server = `https://${bracket(host)}:${process.env.KUBERNETES_SERVICE_PORT ?? '443'}`;
   const read = (name: string) => {
     const file = join(folder, name);
     return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;

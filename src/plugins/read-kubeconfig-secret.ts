@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { readCertificates } from '../access/pem.ts';
 import { withoutLastSlashes } from '../access/url-pattern.ts';
 import { kubernetesYaml, parseYaml } from '../access/yaml-text.ts';
-import type { ExecCredential } from '../plugin/exec-info.ts';
+import type { ExecCredential, ExecCredentialCluster } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
 import { connectHub, getSecret } from './hub.ts';
 import {
@@ -169,14 +169,8 @@ export function kubeconfigSecretreader(
 // The author of a profile chooses its server, and could name another person's Secret. So a credential goes only to the server of its
 // kubeconfig.
 
-/** A cluster, in the names of kubeconfigs and of `spec.cluster`. */
-export interface Cluster {
-  readonly server?: string | null | undefined;
-  readonly 'tls-server-name'?: string | null | undefined;
-  readonly 'insecure-skip-tls-verify'?: boolean | null | undefined;
-  readonly 'certificate-authority-data'?: string | null | undefined;
-  readonly 'proxy-url'?: string | null | undefined;
-}
+/** A cluster, as kubeconfigs and `spec.cluster` have it. */
+export type Cluster = { readonly [K in keyof ExecCredentialCluster]?: ExecCredentialCluster[K] | undefined };
 
 /** Why it may not, as the rest of a sentence about the kubeconfig, or `undefined`. */
 export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefined {

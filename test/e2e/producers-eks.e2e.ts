@@ -133,7 +133,7 @@ describe('eks-credentials', () => {
       const [, date = '', time = ''] = /^(\d+)T(\d+)Z$/.exec(url.searchParams.get('X-Amz-Date') ?? '') ?? [];
       const [year, month, day] = [date.slice(0, 4), date.slice(4, 6), date.slice(6)];
       const clock = Date.parse(`${year}-${month}-${day}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}Z`);
-      const ours = { accessKeyId: id, secretAccessKey: secret, sessionToken: session, expiresAt: undefined };
+      const ours = { accessKeyId: id, secretAccessKey: secret, sessionToken: session ?? '', expiresAt: undefined };
       assert.equal(tokenFor(cluster, region, ours, clock), theirs, `seed ${seed}: ${cluster} ${region} ${url.host}`);
     }
   });

@@ -18,7 +18,8 @@ import {
 export interface AwsKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  readonly sessionToken: string | undefined;
+  /** Empty if there is none. */
+  readonly sessionToken: string;
   /** Milliseconds since 1970; `undefined` if they do not expire. */
   readonly expiresAt: number | undefined;
 }
@@ -73,12 +74,7 @@ const fromEnvironment: Source = async () => {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = process.env;
   if (!accessKeyId) return 'AWS_ACCESS_KEY_ID is not set (keys)';
   if (!secretAccessKey) throw new Error('AWS_ACCESS_KEY_ID is set, and AWS_SECRET_ACCESS_KEY is not');
-  return {
-    accessKeyId,
-    secretAccessKey,
-    sessionToken: process.env.AWS_SESSION_TOKEN || undefined,
-    expiresAt: undefined,
-  };
+  return { accessKeyId, secretAccessKey, sessionToken: process.env.AWS_SESSION_TOKEN ?? '', expiresAt: undefined };
 };
 
 const sessionName = () => process.env.AWS_ROLE_SESSION_NAME || 'eks-credentials';
@@ -104,7 +100,7 @@ export async function assumeRole(keys: AwsKeys, role: string, sts: Sts): Promise
   const { body = '' } = form({ Action: 'AssumeRole', Version, RoleArn: role, RoleSessionName: sessionName() });
   const signed = aws4.sign(
     { service: 'sts', region: sts.region, host: url.host, method: 'POST', path: `${url.pathname}${url.search}`, body },
-    { ...keys, sessionToken: keys.sessionToken ?? '' },
+    keys,
   );
   const headers = Object.fromEntries(Object.entries(signed.headers ?? {}).map(([name, value]) => [name, `${value}`]));
   const call: Call = { url, method: 'POST', headers, body };
@@ -143,7 +139,7 @@ function keysOfSts(call: Call, answer: Answer, role: string): AwsKeys {
     return {
       accessKeyId,
       secretAccessKey,
-      sessionToken: field('SessionToken'),
+      sessionToken: field('SessionToken') ?? '',
       expiresAt: timeOf(field('Expiration')),
     };
   }
@@ -171,7 +167,7 @@ function keysOfMetadata(call: Call, answer: Answer, advice?: string): AwsKeys {
     throw refusal(call, answer, said, undefined, advice);
   }
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token, Expiration } = parsed.data;
-  return { accessKeyId, secretAccessKey, sessionToken: Token ?? undefined, expiresAt: timeOf(Expiration) };
+  return { accessKeyId, secretAccessKey, sessionToken: Token ?? '', expiresAt: timeOf(Expiration) };
 }
 
 /** Addresses to which the SDKs send the token of a container over HTTP: loopback, ECS, and both of EKS. */

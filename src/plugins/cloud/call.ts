@@ -107,8 +107,7 @@ async function send(
   const signal = AbortSignal.timeout(timeoutMs);
   try {
     return await new Promise((resolve, reject) => {
-      const length = body === undefined ? {} : { 'content-length': `${Buffer.byteLength(body)}` };
-      const outgoing = request(url, { method, agent, signal, headers: { ...headers, ...length } }, (response) => {
+      const outgoing = request(url, { method, agent, signal, headers }, (response) => {
         const { statusCode = 0 } = response;
         readBeginning(response, maxBytes).then((bytes) => {
           resolve({ statusCode, text: bytes.toString(), headers: response.headers });

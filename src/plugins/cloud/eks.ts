@@ -138,7 +138,7 @@ export function tokenFor(clusterId: string, region: string, keys: AwsKeys, now: 
   const path = `/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Expires=60&X-Amz-Date=${date}`;
   const headers = { 'x-k8s-aws-id': clusterId };
   const request = { service: 'sts', region, host, path, headers, signQuery: true };
-  const signed = aws4.sign(request, { ...keys, sessionToken: keys.sessionToken ?? '' });
+  const signed = aws4.sign(request, keys);
   const [, query = ''] = (signed.path ?? '').split('?');
   const isSignature = (parameter: string) => parameter.startsWith('X-Amz-Signature=');
   const parameters = query

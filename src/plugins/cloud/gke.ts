@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import { isString } from '../../util/guards.ts';
 import { once, readText, refuseEmpty } from '../program.ts';
 import {
   type Answer,
@@ -259,8 +260,7 @@ function refused(call: Call, answer: Answer, advice: string | undefined): Error 
   const { error, error_description: description } = Object(jsonOf(answer));
   const { status, message } = Object(error);
   const [code, said] = typeof error === 'string' ? [error, description] : [status, message];
-  const isText = (value: unknown): value is string => typeof value === 'string';
   // A code is a word: anything else may repeat what was sent.
-  const word = isText(code) && /^\w{1,64}$/.test(code) ? code : undefined;
-  return refusal(call, answer, word, isText(said) ? said : undefined, advice);
+  const word = isString(code) && /^\w{1,64}$/.test(code) ? code : undefined;
+  return refusal(call, answer, word, isString(said) ? said : undefined, advice);
 }
