@@ -36,17 +36,16 @@ export function toAuths(images: readonly ImageLogin[]): DockerConfig {
   const auths: Record<string, DockerLogin> = {};
   for (const [registry, members] of Map.groupBy(images, ({ image }) => registryOf(image))) {
     const logins = members.map(({ image, credentials: [first] }) => ({ image, first, login: toLogin(first) }));
-    const different = new Set(logins.map(({ login }) => JSON.stringify(login)));
-    const [shared] = logins.filter(({ login }) => login !== none);
+    const given = logins.filter(({ login }) => login !== none);
+    const [shared] = given;
     if (!shared) continue;
-    if (different.size > 1) {
+    const isForAll = given.length === logins.length;
+    const isOne = new Set(given.map(({ login }) => JSON.stringify(login))).size === 1;
+    if (!isForAll || !isOne) {
       for (const { image, login } of logins) for (const key of repositoryKeys(image)) auths[key] = login;
     }
-    const only = different.size === 1 || (different.size === 2 && different.has(JSON.stringify(none)));
-    const whole = logins.every(({ login }) => login !== none)
-      ? logins.find(({ first }) => first && !first.pattern.includes('/'))
-      : undefined;
-    auths[registry === 'docker.io' ? hubServerUrl : registry] = only ? shared.login : (whole?.login ?? none);
+    const whole = isForAll ? given.find(({ first }) => first && !first.pattern.includes('/')) : undefined;
+    auths[serverUrlOf(registry)] = isOne ? shared.login : (whole?.login ?? none);
   }
   return { auths: withoutPasswords(auths) };
 }

@@ -23,7 +23,7 @@ export interface Answer {
 /** Milliseconds for one answer of a token service. */
 const serviceMs = 10_000;
 /** Milliseconds for one answer of a metadata server, which is on the same machine. */
-export const metadataMs = 2_000;
+const metadataMs = 2_000;
 /** Milliseconds after which a call is not repeated: a client gives the plugin 60 s by default. */
 const retryMs = 10_000;
 const maxTries = 3;
