@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { shellPlugin } from '../fixtures/script.ts';
 import { publish, registerCrd } from './crd.ts';
 import { accessBy, adminFile, adminOf, clusterOf, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
@@ -9,7 +10,6 @@ import { startCrew } from './shards/replica.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' } as const;
 const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default' } as const;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('three replicas make one child for each template, whatever is killed and restarts, on clusters with two profiles each', async (t) => {
   const life = lifetimeOf(t);

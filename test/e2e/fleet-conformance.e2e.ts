@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { writePlugin } from '../../src/testing/index.ts';
@@ -11,7 +12,6 @@ import { kubeconfigText, lifetimeOf, serviceAccount, startPlane } from './fixtur
 const steps = 600;
 const names = 40;
 const namespace = 'default';
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("the cache is client-go's in the end: creates, updates, deletes, restarts and compactions, the same for both", async (t) => {
   const life = lifetimeOf(t);

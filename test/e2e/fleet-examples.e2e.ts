@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import { execa } from 'execa';
@@ -10,7 +11,6 @@ import { accessBy, adminFile, adminOf, clusterOf, lifetimeOf, startPlane } from 
 import { kinds, startSpoke } from './spoke.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' };
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('the examples of a fleet, two replicas of each: copies, reports and finalizers are what the templates on the hub say', async (t) => {
   const life = lifetimeOf(t);

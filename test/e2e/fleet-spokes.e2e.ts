@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { Fleet, type KubernetesObject } from '../../src/fleet/index.ts';
 import { profiles, publish as publishProfile, registerCrd, setStatus } from './crd.ts';
@@ -7,7 +8,6 @@ import { accessBy, adminOf, clusterOf, lifetimeOf, startPlane } from './fixture.
 import { kinds, providersOf, type Spoke, startSpoke } from './spoke.ts';
 
 const rounds = 30;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface ConfigMap extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CoordinationV1Api } from '@kubernetes/client-node';
 import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { readBeginning } from '../../src/util/printable.ts';
@@ -14,7 +15,6 @@ const shards = 64;
 const durationMs = 6_000;
 const deadlineMs = (durationMs * 2) / 3;
 const renewMs = durationMs / 4;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 
 test('five replicas share 200 clusters: never do two call one, whatever is killed, stopped, updated or away', async (t) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { registerCrd } from './crd.ts';
 import { adminFile, adminOf, lifetimeOf, startPlane } from './fixture.ts';
 import { startHubObjects } from './shards/hub-objects.ts';
 import { type Replica, startCrew } from './shards/replica.ts';
 
 const durationMs = 6_000;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 
 test('three replicas share the objects of a hub: never do two write to one, and none is lost, whatever is killed, stopped or replaced', async (t) => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CoordinationV1Api } from '@kubernetes/client-node';
 import { Random } from '../fixtures/random.ts';
 import { adminFile, lifetimeOf, startPlane } from './fixture.ts';
 import { type Contender, type Leading, type Side, startContender, timing } from './shards/contender.ts';
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 const faults = ['kill -9', 'SIGSTOP', 'SIGTERM'] as const;
 type Fault = (typeof faults)[number];

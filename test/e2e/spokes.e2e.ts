@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import {
   CoreV1Api,
@@ -15,7 +16,6 @@ import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
 import { kinds, providersOf, type Spoke, startSpoke } from './spoke.ts';
 
 const openDescriptors = () => readdirSync('/dev/fd').length;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Starts an informer, and again after each error, as controllers do: the server may be away. */
 async function keepWatching<T extends KubernetesObject>(informer: Informer<T>, wanted: () => boolean): Promise<void> {

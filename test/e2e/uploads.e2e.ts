@@ -1,13 +1,13 @@
 // UPLOAD_SECONDS=600 runs it for ten minutes.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { lifetimeOf } from './fixture.ts';
 import { configFor, kinds, startSpoke } from './spoke.ts';
 
 const seconds = Number(process.env.UPLOAD_SECONDS ?? 20);
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const path = '/api/v1/namespaces/default/configmaps';
 
 const configMap = (name: string, bytes: number) =>
