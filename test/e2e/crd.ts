@@ -7,7 +7,7 @@ import { CustomObjectsApi } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { parse } from 'yaml';
 import type { ControlPlane } from './control-plane.ts';
-import { programs } from './fixture.ts';
+import { type Lifetime, programs, startPlane } from './fixture.ts';
 
 const root = new URL('../../', import.meta.url);
 export const readYamlFile = (path: string) => parse(readFileSync(new URL(path, root), 'utf8'));
@@ -59,4 +59,11 @@ export async function registerCrd(plane: ControlPlane, path = ourCrd): Promise<v
   await kubectlOf(plane, 'create', '-f', path);
   const crd = 'crd/clusterprofiles.multicluster.x-k8s.io';
   await kubectlOf(plane, 'wait', '--for=condition=Established', crd, '--timeout=30s');
+}
+
+/** A control plane with our CRD. It ends with the test. */
+export async function startHub(life: Lifetime, name = 'hub'): Promise<ControlPlane> {
+  const hub = await startPlane(life, name);
+  await registerCrd(hub);
+  return hub;
 }

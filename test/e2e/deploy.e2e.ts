@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 import { writePlugin } from '../../src/testing/index.ts';
 import { writeInput } from '../fixtures/program.ts';
 import { until } from '../fixtures/until.ts';
-import { kubectlOf, publish, registerCrd } from './crd.ts';
+import { kubectlOf, publish, startHub } from './crd.ts';
 import { accessBy, adminFile, clusterOf, kubeconfigText, type Lifetime, lifetimeOf, startPlane } from './fixture.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
@@ -35,8 +35,7 @@ function startExample(life: Lifetime, flags: readonly string[], env: Readonly<Re
 
 test('the Deployments are what an API server takes, and the example controller gets ready with their service account', async (t) => {
   const life = lifetimeOf(t);
-  const hub = await startPlane(life, 'hub');
-  await registerCrd(hub);
+  const hub = await startHub(life);
   for (const name of ['fleet-cluster-inventory', 'team-a']) await kubectlOf(hub, 'create', 'namespace', name);
   const platforms = readdirSync(join(examples, 'deploy'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !['base', 'spoke'].includes(entry.name))
@@ -70,8 +69,7 @@ test('the Deployments are what an API server takes, and the example controller g
 
 test("the ClusterRole for spokes lets the example controller reconcile with each recipe's identity, which may do nothing else", async (t) => {
   const life = lifetimeOf(t);
-  const [hub, spoke] = await Promise.all([startPlane(life, 'hub'), startPlane(life, 'spoke')]);
-  await registerCrd(hub);
+  const [hub, spoke] = await Promise.all([startHub(life), startPlane(life, 'spoke')]);
   await publish(hub, 'spoke', accessBy('recipe', clusterOf(spoke)));
   const KUBECONFIG = await adminFile(t, hub);
   const core = spoke.admin.makeApiClient(CoreV1Api);

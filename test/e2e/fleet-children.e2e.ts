@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { shellPlugin } from '../fixtures/script.ts';
-import { publish, registerCrd } from './crd.ts';
+import { publish, startHub } from './crd.ts';
 import { accessBy, adminFile, adminOf, clusterOf, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
 import { startCrew } from './shards/replica.ts';
 
@@ -13,8 +13,7 @@ const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default' } as co
 
 test('three replicas make one child for each template, whatever is killed and restarts, on clusters with two profiles each', async (t) => {
   const life = lifetimeOf(t);
-  const hub = await startPlane(life, 'hub');
-  await registerCrd(hub);
+  const hub = await startHub(life);
   const kubeconfig = await adminFile(t, hub);
   const { command, folder } = await shellPlugin(t, 'cat "$DIR/$1"');
   const planes = await Promise.all(['one', 'two'].map((name) => startPlane(life, name)));

@@ -6,16 +6,15 @@ import type { V1ConfigMap } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { clusterKey } from '../../src/fleet/index.ts';
 import { ApiError, type RestConfig, type Wire } from '../../src/index.ts';
-import { profiles, publish, registerCrd } from './crd.ts';
-import { accessBy, adminFile, adminOf, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { profiles, publish, startHub } from './crd.ts';
+import { accessBy, adminFile, adminOf, clusterOf, lifetimeOf } from './fixture.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' };
 
 test('the examples of a fleet, two replicas of each: copies, reports and finalizers are what the templates on the hub say', async (t) => {
   const life = lifetimeOf(t);
-  const hub = await startPlane(life, 'hub');
-  await registerCrd(hub);
+  const hub = await startHub(life);
   // A finalizer has room for 63 characters after its slash, and a profile may have a longer name.
   const long = 'payments-production-europe-west4-autopilot-1';
   const spokes = await Promise.all(['one', long].map((name) => startSpoke(life, name, kinds.token)));

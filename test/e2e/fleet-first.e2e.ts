@@ -8,17 +8,16 @@ import { execa } from 'execa';
 import { runProgram } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
-import { kubectlOf, registerCrd } from './crd.ts';
-import { adminFile, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { kubectlOf, startHub } from './crd.ts';
+import { adminFile, clusterOf, lifetimeOf } from './fixture.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 test('the three first programs run on the clusters of a kubeconfig that publish has published', async (t) => {
   const life = lifetimeOf(t);
   const [hub, ...spokes] = await Promise.all([
-    startPlane(life, 'hub'),
+    startHub(life),
     ...['spoke-1', 'spoke-2'].map((name) => startSpoke(life, name, kinds.token)),
   ]);
-  await registerCrd(hub);
   await kubectlOf(hub, 'create', 'namespace', 'fleet-system');
   const folder = await temporaryFolder(t);
   const env = { KUBECONFIG: await adminFile(t, hub) };

@@ -8,8 +8,8 @@ import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { changesBetween } from '../../src/rest/request/previewed-writes.ts';
 import { readBeginning } from '../../src/util/printable.ts';
 import { until } from '../fixtures/until.ts';
-import { profiles, publish, registerCrd } from './crd.ts';
-import { accessBy, adminOf, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { profiles, publish, startHub } from './crd.ts';
+import { accessBy, adminOf, clusterOf, lifetimeOf } from './fixture.ts';
 import { kinds, providersOf, startSpoke } from './spoke.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', fieldManager: 'test' } as const;
@@ -17,8 +17,7 @@ const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', 
 /** A hub with spokes, and fleets for them. */
 async function startServers(t: TestContext, names: readonly string[]) {
   const life = lifetimeOf(t);
-  const hub = await startPlane(life, 'hub');
-  await registerCrd(hub);
+  const hub = await startHub(life);
   const spokes = await Promise.all(names.map((name) => startSpoke(life, name, kinds.token)));
   for (const { plane } of spokes) await publish(hub, plane.name, accessBy(plane.name, clusterOf(plane)));
   const providers = providersOf(life, spokes);

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { Fleet, type KubernetesObject } from '../../src/fleet/index.ts';
-import { profiles, publish as publishProfile, registerCrd, setStatus } from './crd.ts';
-import { accessBy, adminOf, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { profiles, publish as publishProfile, setStatus, startHub } from './crd.ts';
+import { accessBy, adminOf, clusterOf, lifetimeOf } from './fixture.ts';
 import { kinds, providersOf, type Spoke, startSpoke } from './spoke.ts';
 
 const rounds = 30;
@@ -15,8 +15,7 @@ interface ConfigMap extends KubernetesObject {
 
 test('every object of every spoke is reconciled in the end, through restarts, rotations, a stopped spoke and profiles that come and go', async (t) => {
   const life = lifetimeOf(t);
-  const hub = await startPlane(life, 'hub');
-  await registerCrd(hub);
+  const hub = await startHub(life);
   const spokes = await Promise.all(
     Object.entries(kinds).map(([name, kind]) => startSpoke(life, name, kind, ['--etcd-compaction-interval=5s'])),
   );

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { programEnvironment } from '../fixtures/program.ts';
 import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
-import { publish, registerCrd } from './crd.ts';
-import { accessBy, adminFile, clusterOf, lifetimeOf, providerFile, startPlane } from './fixture.ts';
+import { publish, startHub } from './crd.ts';
+import { accessBy, adminFile, clusterOf, lifetimeOf, providerFile } from './fixture.ts';
 import { startOther } from './others/program.ts';
 import { startCertifiedSpoke, startRotatingSpoke } from './others/rotation.ts';
 
@@ -29,11 +29,10 @@ const answerSchema = z.object({
 test('@backstage/plugin-kubernetes-backend shows what two spokes have, by a token that is exchanged and by a certificate', async (t) => {
   const life = lifetimeOf(t);
   const [hub, one, two] = await Promise.all([
-    startPlane(life, 'hub'),
+    startHub(life),
     startRotatingSpoke(life, 'one'),
     startCertifiedSpoke(life, 'two'),
   ]);
-  await registerCrd(hub);
   const failing = await shellPlugin(t, 'exit 1');
   const cluster = clusterOf(one.plane);
   await publish(hub, 'one', accessBy('token', cluster));

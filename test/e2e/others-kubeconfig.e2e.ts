@@ -7,17 +7,8 @@ import { execa } from 'execa';
 import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { publish, registerCrd } from './crd.ts';
-import {
-  accessBy,
-  clusterOf,
-  type Lifetime,
-  lifetimeOf,
-  operatorFile,
-  programs,
-  providerFile,
-  startPlane,
-} from './fixture.ts';
+import { publish, startHub } from './crd.ts';
+import { accessBy, clusterOf, type Lifetime, lifetimeOf, operatorFile, programs, providerFile } from './fixture.ts';
 import { askAll, isHeld, type OtherProgram, startOther } from './others/program.ts';
 import { helmVariable } from './others/programs.ts';
 import { startCertifiedSpoke, startRotatingSpoke } from './others/rotation.ts';
@@ -38,11 +29,10 @@ const answers: Readonly<Record<string, unknown>> = {
 test('with a kubeconfig of clusterprofile kubeconfig programs of others reach a cluster', async (t) => {
   const life = lifetimeOf(t);
   const [hub, spoke, certified] = await Promise.all([
-    startPlane(life, 'hub'),
+    startHub(life),
     startRotatingSpoke(life, 'one', 10),
     startCertifiedSpoke(life, 'two'),
   ]);
-  await registerCrd(hub);
   await publish(hub, 'one', accessBy('token', clusterOf(spoke.plane)));
   await publish(hub, 'two', accessBy('certificate', clusterOf(certified.plane)));
   const commands = { token: spoke.plugin.command, certificate: certified.plugin.command };

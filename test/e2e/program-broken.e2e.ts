@@ -12,7 +12,7 @@ import { listen } from '../fixtures/listen.ts';
 import { runProgram, writeInput } from '../fixtures/program.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { publish, registerCrd } from './crd.ts';
+import { publish, startHub } from './crd.ts';
 import { accessBy, clusterOf, lifetimeOf, operatorFile, providerFile, serviceAccount, startPlane } from './fixture.ts';
 
 /** The provider and the cluster that are published, the stage that fails, with the code of the library's error if it is one, and what is said. */
@@ -54,12 +54,11 @@ test('check alone tells an operator the cause of each of eleven clusters that ar
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const keyFile = await writeInput(t, 'issuer.pub', publicKey.export({ type: 'spki', format: 'pem' }).toString());
   const [hub, spoke, paused, withoutEtcd] = await Promise.all([
-    startPlane(life, 'hub'),
+    startHub(life),
     startPlane(life, 'spoke', [`--service-account-key-file=${keyFile}`]),
     startPlane(life, 'paused'),
     startPlane(life, 'without-etcd'),
   ]);
-  await registerCrd(hub);
   const mintFor = async (plane: ControlPlane) => (await serviceAccount(plane, 'controller')).mint();
   const foreign = createCertificateAuthority('other-ca').issue({ commonName: 'controller', client: true });
   const claims = { sub: 'system:serviceaccount:default:controller', iss: 'https://other.example', aud: issuer };

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
-import { publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, lifetimeOf, operatorFile, programs, providerFile, startPlane } from './fixture.ts';
+import { publish, startHub } from './crd.ts';
+import { accessBy, clusterOf, lifetimeOf, operatorFile, programs, providerFile } from './fixture.ts';
 import { goBuild } from './go-programs.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
@@ -27,11 +27,10 @@ async function installedFolder(t: TestContext): Promise<string> {
 test('an operator sees three clusters with get and check, under kubectl too, and leads kubectl, client-go and a command to those that take the credential', async (t) => {
   const life = lifetimeOf(t);
   const [hub, one, two] = await Promise.all([
-    startPlane(life, 'hub'),
+    startHub(life),
     startSpoke(life, 'one', kinds.token),
     startSpoke(life, 'two', kinds['expiring-certificate']),
   ]);
-  await registerCrd(hub);
   const stranger = await shellPlugin(t, print({ token: 'of-nobody' }));
   await publish(hub, 'one', accessBy('token', clusterOf(one.plane)), { env: 'prod' });
   await publish(hub, 'two', accessBy('certificate', clusterOf(two.plane)), { env: 'dev' });

@@ -11,7 +11,7 @@ import { CredentialProviders, RestConfig } from '../../src/index.ts';
 import { runProgram } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
-import { profiles, registerCrd } from './crd.ts';
+import { profiles, startHub } from './crd.ts';
 import { clusterOf, kubeconfigText, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
 import { goBuild } from './go-programs.ts';
 
@@ -20,8 +20,7 @@ const access = fileURLToPath(new URL('./access/', import.meta.url));
 
 test('clusterprofile publish publishes an exec user, a token, a certificate and Cluster API, which the Go library, the fleet and check reach', async (t) => {
   const life = lifetimeOf(t);
-  const hub = await startPlane(life, 'hub');
-  await registerCrd(hub);
+  const hub = await startHub(life);
   const core = hub.admin.makeApiClient(CoreV1Api);
   for (const name of ['fleet', 'credentials', 'bots', 'capi'])
     await core.createNamespace({ body: { metadata: { name } } });

@@ -8,17 +8,16 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
-import { publish, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, type Lifetime, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
+import { publish, startHub } from './crd.ts';
+import { accessBy, clusterOf, type Lifetime, lifetimeOf, programs, serviceAccount } from './fixture.ts';
 import { goBuild } from './go-programs.ts';
 
 const names = ['prod', 'staging'] as const;
 type Name = (typeof names)[number];
 
 /** A hub whose Secret `spoke-1` has a token that only its own API server takes, for `controller-NAME`. */
-async function startHub(life: Lifetime, name: Name) {
-  const plane = await startPlane(life, name);
-  await registerCrd(plane);
+async function startTwin(life: Lifetime, name: Name) {
+  const plane = await startHub(life, name);
   const token = await (await serviceAccount(plane, `controller-${name}`)).mint();
   const body = { metadata: { name: 'spoke-1' }, stringData: { token } };
   await plane.admin.makeApiClient(CoreV1Api).createNamespacedSecret({ namespace: 'default', body });
@@ -34,8 +33,8 @@ describe('two hubs with the same names', () => {
     const folder = await temporaryFolder(t);
     const goReader = join(folder, 'go-secretreader');
     const [prod, staging] = await Promise.all([
-      startHub(life, 'prod'),
-      startHub(life, 'staging'),
+      startTwin(life, 'prod'),
+      startTwin(life, 'staging'),
       goBuild(
         fileURLToPath(new URL('./access/', import.meta.url)),
         'sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin',

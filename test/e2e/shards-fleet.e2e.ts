@@ -5,8 +5,8 @@ import { CoordinationV1Api } from '@kubernetes/client-node';
 import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { readBeginning } from '../../src/util/printable.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
-import { registerCrd } from './crd.ts';
-import { adminFile, adminOf, lifetimeOf, startPlane } from './fixture.ts';
+import { startHub } from './crd.ts';
+import { adminFile, adminOf, lifetimeOf } from './fixture.ts';
 import { startCrew } from './shards/replica.ts';
 import { areServed, callsBetween, gapsOf, overlapOf, publishAll, startSpokes } from './shards/spokes.ts';
 
@@ -19,8 +19,7 @@ const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 
 test('five replicas share 200 clusters: never do two call one, whatever is killed, stopped, updated or away', async (t) => {
   const life = lifetimeOf(t);
-  const hub = await startPlane(life, 'hub');
-  await registerCrd(hub);
+  const hub = await startHub(life);
   const kubeconfig = await adminFile(t, hub);
   const admin = adminOf(life, hub);
   const { command } = await shellPlugin(t, `(${print({ token: 'T' })}\n) | sed s/T/$REPLICA/`);

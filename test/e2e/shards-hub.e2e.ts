@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { registerCrd } from './crd.ts';
-import { adminFile, adminOf, lifetimeOf, startPlane } from './fixture.ts';
+import { startHub } from './crd.ts';
+import { adminFile, adminOf, lifetimeOf } from './fixture.ts';
 import { startHubObjects } from './shards/hub-objects.ts';
 import { type Replica, startCrew } from './shards/replica.ts';
 
@@ -11,8 +11,7 @@ const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 
 test('three replicas share the objects of a hub: never do two write to one, and none is lost, whatever is killed, stopped or replaced', async (t) => {
   const life = lifetimeOf(t);
-  const hub = await startPlane(life, 'hub');
-  await registerCrd(hub);
+  const hub = await startHub(life);
   const kubeconfig = await adminFile(t, hub);
   const objects = startHubObjects(life, adminOf(life, hub));
   await objects.create(12);

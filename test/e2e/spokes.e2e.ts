@@ -11,8 +11,8 @@ import {
   makeInformer,
 } from '@kubernetes/client-node';
 import type { ClusterProfile, RestConfig } from '../../src/index.ts';
-import { profiles, publish as publishProfile, registerCrd } from './crd.ts';
-import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { profiles, publish as publishProfile, startHub } from './crd.ts';
+import { accessBy, clusterOf, lifetimeOf } from './fixture.ts';
 import { kinds, providersOf, type Spoke, startSpoke } from './spoke.ts';
 
 const openDescriptors = () => readdirSync('/dev/fd').length;
@@ -39,8 +39,7 @@ async function keepWatching<T extends KubernetesObject>(informer: Informer<T>, w
 describe('a controller with a hub and three spokes', () => {
   test('misses no event through rotations, a restart, and profiles that come and go', async (t) => {
     const life = lifetimeOf(t);
-    const hub = await startPlane(life, 'hub');
-    await registerCrd(hub);
+    const hub = await startHub(life);
     const spokes = await Promise.all(Object.entries(kinds).map(([name, kind]) => startSpoke(life, name, kind)));
     const providers = providersOf(life, spokes);
 
