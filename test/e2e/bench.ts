@@ -2,7 +2,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { writePlugin } from '../../src/testing/index.ts';
 import {
@@ -18,7 +17,7 @@ import { heading, median, report, time } from '../bench/report.ts';
 import { benchWatches } from './bench-watches.ts';
 import { startControlPlane } from './control-plane.ts';
 import { kubeconfigText, serviceAccount } from './fixture.ts';
-import { CannotBuild, findPrograms, goBuild } from './go-programs.ts';
+import { buildAccess, CannotBuild, findPrograms } from './go-programs.ts';
 
 interface Round {
   /** Seconds for each request, over all callers. */
@@ -130,7 +129,7 @@ async function benchColdStart(cluster: BenchCluster, kubeconfig: string): Promis
 
 /** The control plane's programs, and the client that stands on client-go. */
 async function build(): Promise<string> {
-  await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), './bench', goClient);
+  await buildAccess('./bench', goClient);
   return findPrograms(console.log);
 }
 

@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { type AuthenticationV1Api, CoreV1Api, RbacAuthorizationV1Api } from '@kubernetes/client-node';
 import { RestConfig } from '../../src/index.ts';
 import { writeInput } from '../fixtures/program.ts';
@@ -6,6 +7,9 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts';
 
 /** The folder of the programs: run.ts has found or built them. */
 export const programs = process.env.CONTROL_PLANE_PROGRAMS ?? '';
+
+/** The path of a file that `npm run build` has made. */
+export const dist = (path: string) => fileURLToPath(new URL(`../../dist/${path}`, import.meta.url));
 
 /** Where a cluster is, and what its server's certificate is of. */
 type Served = Pick<ControlPlane, 'server' | 'certificateAuthorityData'>;

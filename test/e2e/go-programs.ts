@@ -83,6 +83,10 @@ export async function goBuild(
   await go(['build', ...flags, '-o', target, source], cwd);
 }
 
+/** Builds a program of test/e2e/access, or one of the modules that its go.mod requires. Throws as `goBuild` does. */
+export const buildAccess = (source: string, target: string): Promise<void> =>
+  goBuild(fileURLToPath(new URL('./access/', import.meta.url)), source, target);
+
 /** Builds a Go program of a published version, as `go install PACKAGE@VERSION` does, into a folder. Throws `CannotBuild`. */
 export async function goInstall(source: string, folder: string): Promise<void> {
   await go(['install', source], undefined, { GOBIN: folder });

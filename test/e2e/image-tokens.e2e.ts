@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { AuthenticationV1Api, CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { mintTokenFrom, type ServiceAccount } from '../../src/image-credentials/index.ts';
 import { anyIo, respond, startImageProviders } from '../fixtures/image-plugins.ts';
-import { lifetimeOf, startPlane } from './fixture.ts';
+import { kubeconfigText, lifetimeOf, startPlane } from './fixture.ts';
 
 describe('mintTokenFrom', () => {
   test('asks for a token of the account for the audience, keeps it, and says what the server refuses', async (t) => {
@@ -53,9 +53,7 @@ describe('mintTokenFrom', () => {
     assert.match((await failureOf({ ...puller, name: 'nobody' })) ?? '', /answered 404, the service account does not/);
     // Anonymous requests may not.
     const nobody = new KubeConfig();
-    const cluster = { name: 'c', server: plane.server, caData: plane.certificateAuthorityData };
-    const contexts = [{ name: 'c', cluster: 'c', user: 'c' }];
-    nobody.loadFromOptions({ clusters: [cluster], users: [{ name: 'c' }], contexts, currentContext: 'c' });
+    nobody.loadFromString(kubeconfigText(plane, {}));
     const refused = await start(nobody);
     assert.match((await refused.failureOf(puller)) ?? '', /answered 403, RBAC must allow "create" on serviceaccounts/);
   });

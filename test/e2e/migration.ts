@@ -3,11 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { blocks } from '../fixtures/docs.ts';
-import { goBuild } from './go-programs.ts';
-
-const moduleFolder = fileURLToPath(new URL('access/', import.meta.url));
+import { buildAccess } from './go-programs.ts';
 
 /** Rejects with what the compiler says. */
 export async function compileMigration(): Promise<void> {
@@ -17,7 +14,7 @@ export async function compileMigration(): Promise<void> {
   const folder = temporary.path;
   const file = join(folder, 'main.go');
   await writeFile(file, programOf(excerpt));
-  await goBuild(moduleFolder, file, join(folder, 'program'));
+  await buildAccess(file, join(folder, 'program'));
 }
 
 /** With what an excerpt leaves out: imports, the profile, and a use of what it makes. */

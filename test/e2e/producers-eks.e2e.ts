@@ -6,7 +6,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import fc from 'fast-check';
 import { tokenFor } from '../../src/plugins/cloud/eks.ts';
@@ -14,7 +13,7 @@ import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { freePort } from './control-plane.ts';
 import { words } from './differential.ts';
-import { allow, type Lifetime, lifetimeOf, startPlane } from './fixture.ts';
+import { allow, dist, type Lifetime, lifetimeOf, startPlane } from './fixture.ts';
 import { startInternet } from './producers/internet.ts';
 import { producer, profileOf, startRecipe, whoUnderBoth } from './producers/recipe.ts';
 import { startSts } from './producers/sts.ts';
@@ -51,8 +50,6 @@ async function startAuthenticator(t: TestContext, life: Lifetime, env: Readonly<
   return webhook;
 }
 
-const plugin = fileURLToPath(new URL('../../dist/plugins/eks-credentials.js', import.meta.url));
-
 describe('eks-credentials', () => {
   test("gives a token that aws-iam-authenticator's server takes, for the cluster that the profile names and no other", async (t) => {
     const life = lifetimeOf(t);
@@ -68,7 +65,7 @@ describe('eks-credentials', () => {
     await writeFile(token, 'the-projected-token');
     const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
     const recipe = await startRecipe(t, 'eks', {
-      command: plugin,
+      command: dist('plugins/eks-credentials.js'),
       files: { [tokenFile]: token },
       env: { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: SSL_CERT_FILE },
       servers: [plane.server],

@@ -4,13 +4,21 @@ import { writeFile } from 'node:fs/promises';
 import { request as forward } from 'node:https';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { AuthenticationV1Api, CoreV1Api } from '@kubernetes/client-node';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { clusterOf, type Lifetime, lifetimeOf, serviceAccount, startPlane, whoAmI } from './fixture.ts';
+import {
+  clusterOf,
+  dist,
+  kubeconfigText,
+  type Lifetime,
+  lifetimeOf,
+  serviceAccount,
+  startPlane,
+  whoAmI,
+} from './fixture.ts';
 import { listenWithTls } from './producers/internet.ts';
 import { producer, profileOf, startRecipe, whoUnderBoth } from './producers/recipe.ts';
 
@@ -83,17 +91,11 @@ describe('plugins that read Secrets of a real hub', () => {
   test('kubeconfig-secretreader with the rules of its recipe', async (t) => {
     const { spoke, kubeconfig, write, account } = await startHubAndSpoke(t, 'fleet-credentials');
     const cluster = clusterOf(spoke);
-    const content = JSON.stringify({
-      'current-context': 'spoke-1',
-      contexts: [{ name: 'spoke-1', context: { cluster: 'spoke-1', user: 'spoke-1' } }],
-      clusters: [{ name: 'spoke-1', cluster }],
-      users: [{ name: 'spoke-1', user: { token: await account.mint() } }],
-    });
+    const content = kubeconfigText(spoke, { token: await account.mint() });
     await write('spoke-1', { kubeconfig: content }, { 'fleet.example.dev/spoke': 'yes' });
     await write('unlabelled', { kubeconfig: content });
-    const command = fileURLToPath(new URL('../../dist/plugins/kubeconfig-secretreader.js', import.meta.url));
     const env = { KUBECONFIG: kubeconfig };
-    const here = { command, env, servers: [spoke.server] };
+    const here = { command: dist('plugins/kubeconfig-secretreader.js'), env, servers: [spoke.server] };
     const recipe = await startRecipe(t, 'secrets-on-the-hub', here, 'plain');
     const ours = recipe.providers;
     const profile = (name: string) => {

@@ -10,7 +10,7 @@ import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { freePort } from './control-plane.ts';
-import { type Lifetime, lifetimeOf } from './fixture.ts';
+import { dist, type Lifetime, lifetimeOf } from './fixture.ts';
 import { type Internet, startInternet } from './producers/internet.ts';
 import { producer } from './producers/recipe.ts';
 import { startSts } from './producers/sts.ts';
@@ -109,7 +109,7 @@ describe('images of a registry that is known as one of ECR', () => {
     await mkdir(binDir);
     await symlink(producer('ecr-credential-provider'), join(binDir, 'ecr-credential-provider'));
 
-    const helper = join(root, 'dist/image-credentials/docker-credential-clusterprofile.js');
+    const helper = dist('image-credentials/docker-credential-clusterprofile.js');
     await chmod(helper, 0o755);
     await symlink(helper, join(binDir, 'docker-credential-clusterprofile'));
     const docker = async (name: string, content: object) => {

@@ -10,7 +10,7 @@ import { startMetadata } from '../fixtures/clouds.ts';
 import { type Issuer, type IssuerClient, startIssuer } from '../fixtures/issuer.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { accessBy, clusterOf, serviceAccount, startPlane } from './fixture.ts';
+import { accessBy, clusterOf, dist, serviceAccount, startPlane } from './fixture.ts';
 import { authenticationFlag, configurationOf, type TrustedIssuer, untilTrusted } from './producers/authentication.ts';
 import { startInternet } from './producers/internet.ts';
 import { producer, profileOf, startRecipe, whoUnderBoth } from './producers/recipe.ts';
@@ -93,7 +93,7 @@ describe('issuers that an API server trusts', () => {
   function startOidc(t: TestContext, page: string, files: Readonly<Record<string, string>>) {
     const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
     const env = { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: SSL_CERT_FILE };
-    const command = join(root, 'dist/plugins/oidc-credentials.js');
+    const command = dist('plugins/oidc-credentials.js');
     return startRecipe(t, page, { command, files, env, servers: [plane.server] });
   }
 
@@ -178,7 +178,7 @@ describe('issuers that an API server trusts', () => {
     const { mint } = await serviceAccount(plane, 'google');
     const body = { access_token: await mint(), expires_in: 600, token_type: 'Bearer' };
     const metadata = await startMetadata(t, () => ({ body, headers: { 'Metadata-Flavor': 'Google' } }));
-    const command = join(root, 'dist/plugins/gke-credentials.js');
+    const command = dist('plugins/gke-credentials.js');
     const { host } = new URL(metadata.url);
     const recipe = await startRecipe(t, 'gke', {
       command,

@@ -4,13 +4,12 @@ import assert from 'node:assert/strict';
 import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { publish, startHub } from './crd.ts';
 import { accessBy, clusterOf, lifetimeOf, operatorFile, programs, providerFile } from './fixture.ts';
-import { goBuild } from './go-programs.ts';
+import { buildAccess } from './go-programs.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 /** A folder with kubectl's plugins, as an installation of the package has them in PATH. */
@@ -113,7 +112,7 @@ test('an operator sees three clusters with get and check, under kubectl too, and
   assert.match(refused.stderr, /Unauthorized|must be logged in|provide credentials/);
 
   const folder = await temporaryFolder(t);
-  await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), './bench', join(folder, 'client-go'));
+  await buildAccess('./bench', join(folder, 'client-go'));
   for (const name of ['one', 'two']) {
     const { stdout } = await runProgram(t, ['kubeconfig', name, ...flags], { env });
     // Lists namespaces, or fails: the file, requests, workers, rounds.

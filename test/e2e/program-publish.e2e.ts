@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { Fleet } from '../../src/fleet/index.ts';
@@ -12,11 +11,8 @@ import { runProgram } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { profiles, startHub } from './crd.ts';
-import { clusterOf, kubeconfigText, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
-import { goBuild } from './go-programs.ts';
-
-const dist = (path: string) => fileURLToPath(new URL(`../../dist/${path}`, import.meta.url));
-const access = fileURLToPath(new URL('./access/', import.meta.url));
+import { clusterOf, dist, kubeconfigText, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { buildAccess } from './go-programs.ts';
 
 test('clusterprofile publish publishes an exec user, a token, a certificate and Cluster API, which the Go library, the fleet and check reach', async (t) => {
   const life = lifetimeOf(t);
@@ -98,7 +94,7 @@ test('clusterprofile publish publishes an exec user, a token, a certificate and 
   const ids = items.map(({ status }: { status: { properties: { value: string }[] } }) => status.properties[0]?.value);
   assert.equal(new Set(ids).size, 3);
 
-  await goBuild(access, './reach', path('reach'));
+  await buildAccess('./reach', path('reach'));
   const reached = await execa(path('reach'), [path('providers.json')], { input: JSON.stringify({ items }), env });
   assert.deepEqual(Object.fromEntries(reached.stdout.split('\n').map((line) => line.split(' '))), expected);
   const check = await runProgram(t, ['check', '-A', '--clusterprofile-provider-file', path('providers.json')], {

@@ -3,14 +3,13 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { publish, startHub } from './crd.ts';
-import { accessBy, clusterOf, type Lifetime, lifetimeOf, programs, serviceAccount } from './fixture.ts';
-import { goBuild } from './go-programs.ts';
+import { accessBy, clusterOf, dist, type Lifetime, lifetimeOf, programs, serviceAccount } from './fixture.ts';
+import { buildAccess } from './go-programs.ts';
 
 const names = ['prod', 'staging'] as const;
 type Name = (typeof names)[number];
@@ -35,13 +34,8 @@ describe('two hubs with the same names', () => {
     const [prod, staging] = await Promise.all([
       startTwin(life, 'prod'),
       startTwin(life, 'staging'),
-      goBuild(
-        fileURLToPath(new URL('./access/', import.meta.url)),
-        'sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin',
-        goReader,
-      ),
+      buildAccess('sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin', goReader),
     ]);
-    const ownReader = fileURLToPath(new URL('../../dist/plugins/secretreader.js', import.meta.url));
     const hubs = { prod, staging };
     const kubeconfig = (of: readonly Name[]) =>
       JSON.stringify({
@@ -56,7 +50,10 @@ describe('two hubs with the same names', () => {
     await mkdir(join(home, '.kube'));
     await writeFile(join(home, '.kube/config'), kubeconfig(['prod']));
 
-    const readers = { ours: { command: process.execPath, args: [ownReader] }, go: { command: goReader } };
+    const readers = {
+      ours: { command: process.execPath, args: [dist('plugins/secretreader.js')] },
+      go: { command: goReader },
+    };
     for (const [whose, reader] of Object.entries(readers)) {
       await t.test(whose, async () => {
         const [config, own] = [join(folder, `${whose}-config`), join(folder, `${whose}-own`)];

@@ -13,10 +13,10 @@ import { compareDockerConfig } from './docker-config.ts';
 import { compareDockerHelper } from './docker-helper.ts';
 import { compareFake } from './fake.ts';
 import {
+  buildAccess,
   CannotBuild,
   defaultKubernetes,
   findPrograms,
-  goBuild,
   kubernetesVersions,
   upstreamFolder,
   upstreamVersions,
@@ -105,7 +105,7 @@ const filesBeside =
   async (seed) => {
     const path = join(temporary, program);
     process.env[variable] = path;
-    await goBuild(join(folder, 'access'), `./${program}`, path);
+    await buildAccess(`./${program}`, path);
     await filesOf(prefix)(seed);
   };
 

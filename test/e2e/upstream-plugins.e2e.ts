@@ -4,17 +4,16 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { AuthenticationV1Api, CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { allow, clusterOf, lifetimeOf, programs, serviceAccount } from './fixture.ts';
-import { goBuild } from './go-programs.ts';
+import { allow, clusterOf, dist, lifetimeOf, programs, serviceAccount } from './fixture.ts';
+import { buildAccess } from './go-programs.ts';
 import { whoUnderBoth } from './producers/recipe.ts';
 import { configFor } from './spoke.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
-const dist = (name: string) => fileURLToPath(new URL(`../../dist/plugins/${name}.js`, import.meta.url));
+const ours = (name: string) => dist(`plugins/${name}.js`);
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('the plugins that read Secrets', () => {
@@ -23,11 +22,10 @@ describe('the plugins that read Secrets', () => {
   let kubeconfig: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-    const module = fileURLToPath(new URL('./access/', import.meta.url));
-    await goBuild(module, './bench', join(folder, 'client-go'));
+    await buildAccess('./bench', join(folder, 'client-go'));
     for (const name of ['secretreader', 'kubeconfig-secretreader']) {
-      await goBuild(module, `sigs.k8s.io/cluster-inventory-api/plugins/${name}/cmd/plugin`, join(folder, name));
-      await chmod(dist(name), 0o755);
+      await buildAccess(`sigs.k8s.io/cluster-inventory-api/plugins/${name}/cmd/plugin`, join(folder, name));
+      await chmod(ours(name), 0o755);
     }
     plane = await startControlPlane(programs, 'secrets');
     kubeconfig = join(folder, 'kubeconfig');
@@ -121,14 +119,14 @@ describe('the plugins that read Secrets', () => {
     ['kubeconfig-secretreader', { key: 'config' }],
   ] as const) {
     test(`${name} answers as the Go one to ${JSON.stringify(config)}, or complains in the same words and more`, async () => {
-      const [ours, theirs] = await Promise.all([run(dist(name), config), run(join(folder, name), config)]);
-      if ('status' in theirs) assert.deepEqual(ours, theirs);
+      const [own, theirs] = await Promise.all([run(ours(name), config), run(join(folder, name), config)]);
+      if ('status' in theirs) assert.deepEqual(own, theirs);
       else {
-        assert.equal(ours.exitCode, theirs.exitCode);
+        assert.equal(own.exitCode, theirs.exitCode);
         // What is wrong is said in the beginning; what follows is each one's own.
         const beginning = (theirs.complaint ?? '').split(/[:;(]/)[0]?.trim() ?? '';
-        assert.ok(ours.complaint?.startsWith(beginning), `ours: ${ours.complaint}\ntheirs: ${theirs.complaint}`);
-        assert.doesNotMatch(ours.complaint ?? '', /\n/);
+        assert.ok(own.complaint?.startsWith(beginning), `ours: ${own.complaint}\ntheirs: ${theirs.complaint}`);
+        assert.doesNotMatch(own.complaint ?? '', /\n/);
       }
     });
   }
@@ -144,14 +142,14 @@ describe('the plugins that read Secrets', () => {
     ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'serverless' }, /names no server/],
   ] as const) {
     test(`${name} does not give what the Go one gives to ${JSON.stringify(config)}`, async () => {
-      const [ours, theirs] = await Promise.all([run(dist(name), config), run(join(folder, name), config)]);
+      const [own, theirs] = await Promise.all([run(ours(name), config), run(join(folder, name), config)]);
       assert.ok('status' in theirs, JSON.stringify(theirs));
-      assert.match(ours.complaint ?? '', complaint);
+      assert.match(own.complaint ?? '', complaint);
     });
   }
 
   test('secretreader mints a token that expires with --token-request, which the cluster itself does not take', async () => {
-    const { status } = await run(dist('secretreader'), { clusterName: 'spoke-1' }, [
+    const { status } = await run(ours('secretreader'), { clusterName: 'spoke-1' }, [
       '--token-request',
       ...['--audience', 'https://spoke.example.dev', '--name', 'spoke-*', '--expiration-seconds', '600'],
     ]);
@@ -165,7 +163,7 @@ describe('the plugins that read Secrets', () => {
   });
 
   for (const [whose, command] of [
-    ['ours', dist],
+    ['ours', ours],
     ['the Go one', (name: string) => join(folder, name)],
   ] as const) {
     test(`${whose} authenticates under the SDK, kubectl and client-go: a token, and a client certificate`, async (t) => {

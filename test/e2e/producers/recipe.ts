@@ -8,6 +8,7 @@ import { AuthenticationV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { parse } from 'yaml';
 import { type ClusterProfile, CredentialProviders, type EnvVar, type RestConfig } from '../../../src/index.ts';
+import { programFile } from '../../fixtures/program.ts';
 import { temporaryFolder } from '../../fixtures/script.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { clusterOf, programs, whoAmI } from '../fixture.ts';
@@ -15,7 +16,6 @@ import { producersVariable } from './programs.ts';
 
 const examples = fileURLToPath(new URL('../../../examples/', import.meta.url));
 const pages = fileURLToPath(new URL('../../../docs/recipes/', import.meta.url));
-const program = fileURLToPath(new URL('../../../dist/program/clusterprofile.js', import.meta.url));
 
 /** A program of another project, built by the run. */
 export function producer(name: string): string {
@@ -91,7 +91,7 @@ export async function startRecipe(
       '--clusterprofile-plugin-policy=Allowlist',
       `--clusterprofile-plugin-allowlist=${command}`,
     ];
-    const args = [program, 'check', '-f', path, ...flags];
+    const args = [programFile, 'check', '-f', path, ...flags];
     const { stdout, stderr, exitCode } = await execa(process.execPath, args, { reject: false });
     return { stdout, stderr, exitCode };
   };
