@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { oidcCredentials } from '../../../src/plugins/oidc/token.ts';
 import {
   type Answering,
-  complaintOf,
+  complains,
   execCredential,
   startMetadata,
   startService,
@@ -79,24 +79,21 @@ describe('oidc-credentials --azure', () => {
       [() => ({ statusCode: 404, body: `<html>${assertion}` }), /answered 404$/],
     ] as const) {
       entra.answer(answering);
-      assert.match(await complaintOf(() => run('--azure'), [assertion]), complaint);
+      await complains(() => run('--azure'), complaint, [assertion]);
     }
     entra.answer(refusing('temporarily_unavailable', 'busy', 503));
-    assert.match(await complaintOf(() => run('--azure')), /answered 503 .*; try again later$/);
+    await complains(() => run('--azure'), /answered 503 .*; try again later$/);
     assert.equal(entra.requests.length, 9);
   });
 
   test('names the variable that is missing or wrong', async (t) => {
     await startEntra(t, () => ({}));
     setEnvironment(t, { AZURE_AUTHORITY_HOST: 'http://login.example' });
-    assert.match(await complaintOf(() => run('--azure')), /^AZURE_AUTHORITY_HOST must be an https:\/\/ URL/);
+    await complains(() => run('--azure'), /^AZURE_AUTHORITY_HOST must be an https:\/\/ URL/);
     setEnvironment(t, { AZURE_AUTHORITY_HOST: '', AZURE_TENANT_ID: '../x' });
-    assert.match(await complaintOf(() => run('--azure')), /^AZURE_TENANT_ID must be the ID or the domain of a tenant$/);
+    await complains(() => run('--azure'), /^AZURE_TENANT_ID must be the ID or the domain of a tenant$/);
     setEnvironment(t, { AZURE_TENANT_ID: undefined });
-    assert.match(
-      await complaintOf(() => run('--azure')),
-      /^AZURE_TENANT_ID is not set: the workload identity webhook sets it/,
-    );
+    await complains(() => run('--azure'), /^AZURE_TENANT_ID is not set: the workload identity webhook sets it/);
   });
 });
 
@@ -119,11 +116,8 @@ describe('oidc-credentials --azure-managed-identity', () => {
     );
     assert.ok(imds.requests.every(({ headers }) => headers.metadata === 'true'));
     imds.answer(refusing('invalid_request', 'Identity not found'));
-    assert.match(
-      await complaintOf(() => run('--azure-managed-identity', 'x')),
-      /assign the managed identity to the machine/,
-    );
+    await complains(() => run('--azure-managed-identity', 'x'), /assign the managed identity to the machine/);
     imds.answer(() => undefined);
-    assert.match(await complaintOf(() => run('--azure-managed-identity')), /has not answered within 2 s$/);
+    await complains(() => run('--azure-managed-identity'), /has not answered within 2 s$/);
   });
 });

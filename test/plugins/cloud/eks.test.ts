@@ -7,7 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { eksCredentials } from '../../../src/plugins/cloud/eks.ts';
 import {
   type Answering,
-  complaintOf,
+  complains,
   execCredential,
   startMetadata,
   startService,
@@ -87,7 +87,7 @@ describe('a token of eks-credentials', () => {
       [pinned, { clusterId: 'spoke-1', region: 'us-east-2' }, /may name only eu-west-1 \(--region\)$/],
       [[], { clusterId: 'spoke-1' }, /nothing names the cluster .*: give --cluster-id, or let profiles name it/],
     ] as const) {
-      assert.match(await complaintOf(() => requestOf(args, config)), complaint);
+      await complains(() => requestOf(args, config), complaint);
     }
   });
 });
@@ -113,7 +113,7 @@ describe('the identity of eks-credentials', () => {
     ]);
     setEnvironment(t, { AWS_REGION: undefined });
     const profile = () => requestOf(['--profile-cluster', '*'], { clusterId: 'spoke-1', region: 'us-east-2' });
-    assert.match(await complaintOf(profile), /nothing names the region: give --region, or set AWS_REGION$/);
+    await complains(profile, /nothing names the region: give --region, or set AWS_REGION$/);
   });
 
   test('is each role of --role-arn in turn, asked for with a request that the one before has signed', async (t) => {
@@ -146,11 +146,11 @@ describe('the identity of eks-credentials', () => {
     });
     assert.equal((await requestOf(cluster)).key, 'ASIAPOD');
     await writeFile(file, 'another-token');
-    const said = await complaintOf(() => requestOf(cluster), ['another-token', 'pod-token']);
-    assert.match(said, /answered 400; check the pod identity association of the service account$/);
+    const refused = /answered 400; check the pod identity association of the service account$/;
+    await complains(() => requestOf(cluster), refused, ['another-token', 'pod-token']);
     // Over HTTP the token goes to the agent of this machine only.
     setEnvironment(t, { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://evil.example/v1/credentials' });
-    assert.match(await complaintOf(() => requestOf(cluster)), /must be an https:\/\/ URL, or lead to the agent/);
+    await complains(() => requestOf(cluster), /must be an https:\/\/ URL, or lead to the agent/);
   });
 
   test('is the role of the instance, by IMDSv2 and through no proxy', async (t) => {
@@ -171,33 +171,29 @@ describe('the identity of eks-credentials', () => {
     assert.equal(key, 'ASIAEC2');
     assert.ok(seconds > 500 && seconds <= 600, `${seconds}`);
     imds.answer(({ method }) => (method === 'PUT' ? { body: 'imds-session' } : { statusCode: 404 }));
-    assert.match(await complaintOf(() => requestOf(cluster)), /knows no role of this instance \(instance metadata\)/);
+    await complains(() => requestOf(cluster), /knows no role of this instance \(instance metadata\)/);
   });
 
   test('is missing with a sentence on each source, also where the metadata server hangs', async (t) => {
     const imds = await startMetadata(t, () => undefined);
     withoutIdentity(t, { AWS_REGION: 'eu-west-1', AWS_EC2_METADATA_SERVICE_ENDPOINT: imds.url });
-    const said = await complaintOf(() => requestOf(cluster));
-    assert.match(
-      said,
+    await complains(
+      () => requestOf(cluster),
       /^there is no AWS identity: AWS_ACCESS_KEY_ID is not set \(keys\); AWS_WEB_IDENTITY_TOKEN_FILE is not set .*; AWS_CONTAINER_CREDENTIALS_FULL_URI is not set .*; 127\.0\.0\.1:\d+ has not answered within 2 s \(instance metadata; .*hop limit.*\); a plugin in a clean environment/,
     );
     setEnvironment(t, { AWS_EC2_METADATA_DISABLED: 'true' });
-    assert.match(await complaintOf(() => requestOf(cluster)), /AWS_EC2_METADATA_DISABLED is set \(instance metadata\)/);
+    await complains(() => requestOf(cluster), /AWS_EC2_METADATA_DISABLED is set \(instance metadata\)/);
     assert.equal(imds.requests.length, 1);
   });
 
   test('that the environment names must work: another one would be another identity', async (t) => {
     const file = await webIdentity(t);
     await rm(file);
-    assert.match(
-      await complaintOf(() => requestOf(cluster)),
-      /^AWS_WEB_IDENTITY_TOKEN_FILE \S+ cannot be read \(ENOENT\)/,
-    );
+    await complains(() => requestOf(cluster), /^AWS_WEB_IDENTITY_TOKEN_FILE \S+ cannot be read \(ENOENT\)/);
     setEnvironment(t, { AWS_ROLE_ARN: undefined });
-    assert.match(await complaintOf(() => requestOf(cluster)), /AWS_ROLE_ARN is not: name the role$/);
+    await complains(() => requestOf(cluster), /AWS_ROLE_ARN is not: name the role$/);
     setEnvironment(t, { AWS_ACCESS_KEY_ID: 'AKIA' });
-    assert.match(await complaintOf(() => requestOf(cluster)), /AWS_SECRET_ACCESS_KEY is not$/);
+    await complains(() => requestOf(cluster), /AWS_SECRET_ACCESS_KEY is not$/);
   });
 });
 
@@ -233,21 +229,18 @@ describe('what STS refuses', () => {
       ],
     ] as const) {
       sts.answer(answering);
-      assert.match(await complaintOf(() => requestOf(args), ['web-identity-token']), complaint);
+      await complains(() => requestOf(args), complaint, ['web-identity-token']);
     }
     const date = new Date(Date.now() - 600_000).toUTCString();
     sts.answer(() => ({ ...refused('SignatureDoesNotMatch', ''), headers: { date } }));
-    assert.match(
-      await complaintOf(() => requestOf(args)),
-      /this machine's clock is (?:59\d|60\d) s ahead of the server's/,
-    );
+    await complains(() => requestOf(args), /this machine's clock is (?:59\d|60\d) s ahead of the server's/);
   });
 
   test('is tried three times if STS is busy, or cuts the connection', async (t) => {
     await webIdentity(t);
     const sts = await startService(t, refusing('Throttling', 'Rate exceeded', 400));
     const args = [...cluster, '--sts-endpoint', sts.url];
-    assert.match(await complaintOf(() => requestOf(args)), /\(Throttling: Rate exceeded\)$/);
+    await complains(() => requestOf(args), /\(Throttling: Rate exceeded\)$/);
     assert.equal(sts.requests.length, 3);
     const answers = ['reset', { statusCode: 503 }] as const;
     sts.answer(() => answers[sts.requests.length - 4] ?? { body: xml('ASIAWEB') });
@@ -258,8 +251,8 @@ describe('what STS refuses', () => {
   test('is no answer at all in a region that does not exist', async (t) => {
     await webIdentity(t);
     setEnvironment(t, { AWS_REGION: 'eu-nowhere-9' });
-    assert.match(
-      await complaintOf(() => requestOf([...cluster, '--sts-endpoint', 'https://sts.invalid'])),
+    await complains(
+      () => requestOf([...cluster, '--sts-endpoint', 'https://sts.invalid']),
       /^sts\.invalid cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\): check whether the region eu-nowhere-9 exists \(--region\)/,
     );
   });

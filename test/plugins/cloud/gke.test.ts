@@ -4,7 +4,7 @@ import { generateKeyPairSync, verify } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { describe, type TestContext, test } from 'node:test';
 import { gkeCredentials } from '../../../src/plugins/cloud/gke.ts';
-import { complaintOf, execCredential, startMetadata, startService, withoutIdentity } from '../../fixtures/clouds.ts';
+import { complains, execCredential, startMetadata, startService, withoutIdentity } from '../../fixtures/clouds.ts';
 import { writeInput } from '../../fixtures/program.ts';
 import { setEnvironment } from '../../fixtures/script.ts';
 
@@ -35,20 +35,14 @@ describe('gke-credentials with the metadata server', () => {
   test('says what is wrong with it, and that there is no file either', async (t) => {
     const metadata = await startMetadata(t, () => ({ statusCode: 404, headers: flavor, body: 'not found' }));
     withoutIdentity(t, { GCE_METADATA_HOST: new URL(metadata.url).host });
-    assert.match(
-      await complaintOf(() => run()),
-      /answered 404; the metadata server needs a service account for the pod/,
-    );
+    await complains(() => run(), /answered 404; the metadata server needs a service account for the pod/);
     metadata.answer(() => ({ body: { access_token: 'ya29.x', expires_in: 1 } }));
-    assert.match(
-      await complaintOf(() => run()),
+    await complains(
+      () => run(),
       /^there is no Google identity: GOOGLE_APPLICATION_CREDENTIALS is not set; 127\.0\.0\.1:\d+ is not Google's metadata server$/,
     );
     metadata.answer(() => 'reset');
-    assert.match(
-      await complaintOf(() => run()),
-      /is not set; the metadata server 127\.0\.0\.1:\d+ cannot be reached \(ECONNRESET\)$/,
-    );
+    await complains(() => run(), /is not set; the metadata server 127\.0\.0\.1:\d+ cannot be reached \(ECONNRESET\)$/);
   });
 
   test('asks again while the metadata server of a new pod hangs, or does not know its account yet', async (t) => {
@@ -68,14 +62,11 @@ describe('gke-credentials with the metadata server', () => {
       body: { access_token: 'x', expires_in: -1e300 },
     }));
     withoutIdentity(t, { GCE_METADATA_HOST: new URL(metadata.url).host });
-    assert.match(
-      await complaintOf(() => run()),
-      /^the token had expired when it came \(20\d\d-.*Z\): check this machine's clock/,
-    );
+    await complains(() => run(), /^the token had expired when it came \(20\d\d-.*Z\): check this machine's clock/);
     metadata.answer(() => ({ headers: flavor, body: { access_token: 'x', expires_in: 'soon' } }));
-    assert.match(await complaintOf(() => run()), /answered 200; the metadata server needs/);
+    await complains(() => run(), /answered 200; the metadata server needs/);
     metadata.answer(() => ({ statusCode: 101, headers: { ...flavor, connection: 'Upgrade', upgrade: 'h2c' } }));
-    assert.match(await complaintOf(() => run()), /cannot be reached \(ERR_HTTP_UPGRADE\)$/);
+    await complains(() => run(), /cannot be reached \(ERR_HTTP_UPGRADE\)$/);
   });
 });
 
@@ -152,7 +143,7 @@ describe('gke-credentials with GOOGLE_APPLICATION_CREDENTIALS', () => {
     });
     assert.equal(second?.subject_token, 'pod.token.two');
     await writeFile(file, '{}');
-    assert.match(await complaintOf(() => run()), /^credential_source\.file \S+ has no text in the field id_token/);
+    await complains(() => run(), /^credential_source\.file \S+ has no text in the field id_token/);
   });
 
   test('exchanges the token of a URL, with its headers, and impersonates the service account that the file names', async (t) => {
@@ -206,7 +197,7 @@ describe('gke-credentials with GOOGLE_APPLICATION_CREDENTIALS', () => {
       [refusing(200, { access_token: '' }), /answered 200; compare/],
     ] as const) {
       service.answer(answering);
-      assert.match(await complaintOf(() => run(), ['pod.secret-token.x']), complaint);
+      await complains(() => run(), complaint, ['pod.secret-token.x']);
     }
     service.answer(({ url }) => {
       if (!url.endsWith(':generateAccessToken')) return { body: { access_token: 'ya29.own', expires_in: 3_599 } };
@@ -215,9 +206,10 @@ describe('gke-credentials with GOOGLE_APPLICATION_CREDENTIALS', () => {
         body: { error: { code: 403, status: 'PERMISSION_DENIED', message: 'Permission denied' } },
       };
     });
-    assert.match(
-      await complaintOf(() => run(), ['ya29.own']),
+    await complains(
+      () => run(),
       /answered 403 \(PERMISSION_DENIED: Permission denied\); grant the identity roles\/iam\.serviceAccountTokenCreator/,
+      ['ya29.own'],
     );
   });
 
@@ -248,14 +240,11 @@ describe('gke-credentials with GOOGLE_APPLICATION_CREDENTIALS', () => {
       ],
     ] as const) {
       await credentials(t, content);
-      assert.match(await complaintOf(() => run(), ['s3cret']), complaint);
+      await complains(() => run(), complaint, ['s3cret']);
     }
-    assert.match(
-      await complaintOf(() => run('--service-account', 'x@p')),
-      /is for the metadata server, and .* is set: choose one$/,
-    );
+    await complains(() => run('--service-account', 'x@p'), /is for the metadata server, and .* is set: choose one$/);
     setEnvironment(t, { GOOGLE_APPLICATION_CREDENTIALS: '/nowhere' });
-    assert.match(await complaintOf(() => run()), /^GOOGLE_APPLICATION_CREDENTIALS \/nowhere cannot be read/);
+    await complains(() => run(), /^GOOGLE_APPLICATION_CREDENTIALS \/nowhere cannot be read/);
   });
 });
 
