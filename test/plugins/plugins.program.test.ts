@@ -90,14 +90,15 @@ describe('secretreader', () => {
   }
 
   test('says what the profile lacks', async () => {
-    const said = (config: unknown) => answer('secretreader', { config });
-    const texts = await Promise.all(
-      [null, {}, { clusterName: 7 }, { clusterName: '../x' }, { clusterName: 'a..b' }].map(said),
-    );
-    assert.match(texts[0] ?? '', /^missing ExecCredential.Spec.Cluster.Config: set provide/);
-    assert.match(texts[1] ?? '', /^missing clusterName in/);
-    assert.match(texts[2] ?? '', /clusterName must be text$/);
-    for (const text of texts.slice(3)) assert.match(text, /clusterName must be a Kubernetes name$/);
+    for (const [config, complaint] of [
+      [null, /^missing ExecCredential.Spec.Cluster.Config: set provide/],
+      [{}, /^missing clusterName in/],
+      [{ clusterName: 7 }, /clusterName must be text$/],
+      [{ clusterName: '../x' }, /clusterName must be a Kubernetes name$/],
+      [{ clusterName: 'a..b' }, /clusterName must be a Kubernetes name$/],
+    ] as const) {
+      assert.match(await answer('secretreader', { config }), complaint);
+    }
   });
 
   test('gives no token of the hub itself, and none that its operator has not let profiles name', async (t) => {
@@ -107,21 +108,15 @@ describe('secretreader', () => {
       'fleet/secrets/admin': { type: 'kubernetes.io/service-account-token', data: { token: 'hub admin' } },
     });
     const give = (clusterName: string, ...args: string[]) => answer('secretreader', { config: { clusterName }, args });
-    const given = await Promise.all([
-      give('spoke-1'),
-      give('admin'),
-      give('spoke-1', '--name', 'spoke-*', '--label', 'fleet=yes'),
-      give('other', '--label', 'fleet=yes'),
-      give('spoke-1', '--namespace', 'elsewhere'),
-    ]);
-    assert.equal(given[0], 'one');
-    assert.match(
-      given[1] ?? '',
-      /^secret fleet\/admin is the token of a service account of this cluster, and is not printed/,
-    );
-    assert.equal(given[2], 'one');
-    assert.match(given[3] ?? '', /^secret fleet\/other does not have the label fleet=yes/);
-    assert.match(given[4] ?? '', /^failed to get secret elsewhere\/spoke-1: it does not exist/);
+    for (const [clusterName, args, expected] of [
+      ['spoke-1', [], /^one$/],
+      ['admin', [], /^secret fleet\/admin is the token of a service account of this cluster, and is not printed/],
+      ['spoke-1', ['--name', 'spoke-*', '--label', 'fleet=yes'], /^one$/],
+      ['other', ['--label', 'fleet=yes'], /^secret fleet\/other does not have the label fleet=yes/],
+      ['spoke-1', ['--namespace', 'elsewhere'], /^failed to get secret elsewhere\/spoke-1: it does not exist/],
+    ] as const) {
+      assert.match(await give(clusterName, ...args), expected);
+    }
     const before = requests.length;
     assert.match(
       await give('other', '--name', 'spoke-*'),
@@ -137,18 +132,14 @@ describe('secretreader', () => {
     });
     const give = (clusterName: string, ...args: string[]) =>
       answer('secretreader', { config: { clusterName }, args: [...mint, ...args] });
-    const given = await Promise.all([
-      give('spoke-1', '--name', 'spoke-*'),
-      give('spoke-1', '--label', 'fleet=yes'),
-      give('admin', '--label', 'fleet=yes'),
-      give('admin', '--name', 'spoke-*'),
-    ]);
-    for (const token of given.slice(0, 2)) {
-      const { aud, sub } = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString());
+    for (const pin of ['--name=spoke-*', '--label=fleet=yes']) {
+      const [, claims = ''] = (await give('spoke-1', pin)).split('.');
+      const { aud, sub } = JSON.parse(Buffer.from(claims, 'base64url').toString());
       assert.deepEqual([aud, sub], [['spoke'], 'system:serviceaccount:fleet:spoke-1']);
     }
-    assert.match(given[2] ?? '', /^service account fleet\/admin does not have the label fleet=yes/);
-    assert.match(given[3] ?? '', /^the profile names admin/);
+    const unlabelled = /^service account fleet\/admin does not have the label fleet=yes/;
+    assert.match(await give('admin', '--label=fleet=yes'), unlabelled);
+    assert.match(await give('admin', '--name=spoke-*'), /^the profile names admin/);
     assert.ok(!requests.includes('POST fleet/serviceaccounts/admin/token'), requests.join());
   });
 });
@@ -173,26 +164,21 @@ describe('kubeconfig-secretreader', () => {
     });
     const give = (server: string, config: object, ...args: string[]) =>
       answer('kubeconfig-secretreader', { server, config: { key: 'config', ...config }, args });
-    const given = await Promise.all([
-      give(mine, { name: 'mine' }),
-      give(mine, { name: 'victims' }),
-      give(victims, { name: 'victims' }, '--label', 'fleet=yes'),
-      give(mine, { name: 'mine', namespace: 'other' }),
-      give(mine, { name: 'mine', namespace: 'other' }, '--namespace', 'fleet'),
-      give('https://gateway', { name: 'mine' }, '--any-server', '--name', 'mine'),
-    ]);
-    assert.equal(given[0], `token for ${mine}`);
+    const inOther = { name: 'mine', namespace: 'other' };
+    for (const [server, config, args] of [
+      [mine, { name: 'mine' }, []],
+      [mine, inOther, []],
+      ['https://gateway', { name: 'mine' }, ['--any-server', '--name', 'mine']],
+    ] as const) {
+      assert.equal(await give(server, config, ...args), `token for ${mine}`);
+    }
     assert.equal(
-      given[1],
+      await give(mine, { name: 'victims' }),
       `the kubeconfig of secret fleet/victims is for ${victims}, and the profile's server is ${mine}: its credential is not sent there`,
     );
-    assert.match(given[2] ?? '', /does not have the label fleet=yes/);
-    assert.equal(given[3], `token for ${mine}`);
-    assert.match(
-      given[4] ?? '',
-      /^the profile names the namespace other, and this plugin may read only fleet \(--namespace\)/,
-    );
-    assert.equal(given[5], `token for ${mine}`);
+    assert.match(await give(victims, { name: 'victims' }, '--label=fleet=yes'), /does not have the label fleet=yes/);
+    const outside = /^the profile names the namespace other, and this plugin may read only fleet \(--namespace\)/;
+    assert.match(await give(mine, inOther, '--namespace=fleet'), outside);
   });
 
   test('says what is wrong with a kubeconfig, and shows nothing of it', async (t) => {
