@@ -70,8 +70,7 @@ export function ourDispatcher(
 ): BarePeer & { readonly dispatcher: Dispatcher } {
   const { providers, config } = providersFor(cluster, command);
   const { dispatcher } = config;
-  const send = async () => (await request(listUrl(cluster), { dispatcher })).body.text();
+  const url = `${cluster.server}/api/v1/namespaces`;
+  const send = async () => (await request(url, { dispatcher })).body.text();
   return { name: 'config.dispatcher', send, dispatcher, close: () => providers.close() };
 }
-
-const listUrl = ({ server }: BenchCluster) => `${server}/api/v1/namespaces`;

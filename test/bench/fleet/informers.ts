@@ -3,13 +3,12 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
-import { CredentialProviders } from '../../../src/index.ts';
 import { writePlugin } from '../../../src/testing/index.ts';
 import { startControlPlane } from '../../e2e/control-plane.ts';
 import { kubeconfigText, serviceAccount } from '../../e2e/fixture.ts';
-import { CannotBuild, findPrograms, goBuild } from '../../e2e/go-programs.ts';
+import { buildAccess, CannotBuild, findPrograms } from '../../e2e/go-programs.ts';
+import { ourDispatcher } from '../peers.ts';
 import { heading, median, report } from '../report.ts';
 import {
   type RunningInformer,
@@ -38,16 +37,13 @@ function text(seed: string): string {
 async function benchInformers(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
   const program = join(folder, 'informer');
-  await goBuild(fileURLToPath(new URL('../../e2e/access/', import.meta.url)), './informer', program);
+  await buildAccess('./informer', program);
   const plane = await startControlPlane(await findPrograms(console.log), 'bench');
   const account = await serviceAccount(plane, 'bench');
   const plugin = await writePlugin({ token: await account.mint() });
   const { server, certificateAuthorityData } = plane;
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-  const providers = new CredentialProviders([{ name: 'x', execConfig }]);
+  const { dispatcher, close } = ourDispatcher(plane, plugin);
   try {
-    const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
-    const { dispatcher } = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
     const send = async (method: 'POST' | 'PUT', path: string, body: object) => {
       const headers = { 'content-type': 'application/json' };
       const response = await request(`${server}${path}`, { method, dispatcher, headers, body: JSON.stringify(body) });
@@ -129,7 +125,7 @@ async function benchInformers(): Promise<void> {
       await informer.close();
     }
   } finally {
-    await providers.close();
+    await close();
     await plane.close();
     await plugin.remove();
     await rm(folder, { recursive: true, force: true });
