@@ -97,7 +97,7 @@ const Version = '2011-06-15';
 /** The keys of a role that the holder of other keys assumes. */
 export async function assumeRole(keys: AwsKeys, role: string, sts: Sts): Promise<AwsKeys> {
   const url = sts.endpoint;
-  const { body = '' } = form({ Action: 'AssumeRole', Version, RoleArn: role, RoleSessionName: sessionName() });
+  const { body } = form({ Action: 'AssumeRole', Version, RoleArn: role, RoleSessionName: sessionName() });
   const signed = aws4.sign(
     { service: 'sts', region: sts.region, host: url.host, method: 'POST', path: `${url.pathname}${url.search}`, body },
     keys,

@@ -133,10 +133,9 @@ async function send(
 }
 
 /** The form of a token request. */
-export function form(fields: Readonly<Record<string, string | undefined>>): Pick<Call, 'method' | 'headers' | 'body'> {
-  const body = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) body.set(name, value);
-  return { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: `${body}` };
+export function form(fields: Readonly<Record<string, string>>) {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return { method: 'POST', headers, body: `${new URLSearchParams(fields)}` } as const;
 }
 
 /** The JSON of an answer; `undefined` if it is not JSON. */

@@ -1,5 +1,6 @@
 /** The arguments of `oidc-credentials`: where a token comes from, how the client proves who it is, and whom the token is for. */
 import { parseArgs } from 'node:util';
+import { httpsUrl } from '../cloud/call.ts';
 import { once, refuseEmpty } from '../program.ts';
 
 /** JWS algorithms (RFC 7518, RFC 8037). */
@@ -204,16 +205,14 @@ function readProof(one: (name: Name) => string | undefined): Proof {
   return { kind: 'key', file: first.file, keyId, algorithm };
 }
 
-/** A secret goes there, so it has to be `https://`. The URL is not quoted: it may hold a password. */
+/** A secret goes there. */
 function urlOf(name: Name, text: string | undefined): URL | undefined {
   if (text === undefined) return undefined;
-  const url = URL.parse(text);
-  if (name === 'issuer' && url?.pathname.includes('/.well-known/')) {
+  if (name === 'issuer' && URL.parse(text)?.pathname.includes('/.well-known/')) {
     // With such a URL openid-client would not compare the issuer's name.
     throw new Error("--issuer must be the issuer's own name: leave out what begins with /.well-known/");
   }
-  if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url;
-  throw new Error(`--${name} must be an https:// URL without user and password`);
+  return httpsUrl(`--${name}`, text);
 }
 
 function secondsOf(text: string | undefined): number {
