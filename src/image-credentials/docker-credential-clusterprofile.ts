@@ -45,13 +45,11 @@ async function find(providers: ImageCredentialProviders, serverUrl: string): Pro
     if (credential) return credential;
     answers.push(answer);
   }
-  const skipped = answers.flatMap((answer) => answer.skipped);
-  const failures = answers.flatMap((answer) => answer.failures);
   // Docker has no service account, so only a kubelet can use such a provider.
-  for (const { provider, reason } of skipped) {
+  for (const { provider, reason } of answers.flatMap(({ skipped }) => skipped)) {
     process.stderr.write(`${name}: image credential provider ${provider} was not asked: ${reason}\n`);
   }
-  const [failure] = failures;
+  const [failure] = answers.flatMap(({ failures }) => failures);
   if (failure) throw failure.error;
   return undefined;
 }

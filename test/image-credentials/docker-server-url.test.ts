@@ -52,6 +52,8 @@ describe('a server URL of Docker', () => {
     'https:///v2/',
     'https://u:p@r.io',
     'https://docker.io@evil.com',
+    'https://me:s3/cret@r.io',
+    'me:s3cret@r.io',
     'https://r.io?a=b',
     'https://r.io/v2/#x',
     'https://r.io:99x',
@@ -64,7 +66,7 @@ describe('a server URL of Docker', () => {
   ]) {
     test(`${JSON.stringify(serverUrl)} is refused as it was given, but for a user`, () => {
       const { message } = thrownBy(ImageError, () => registriesOfServer(serverUrl));
-      const shown = serverUrl.replace('\n', '\\u000a').replace(/\/\/.*@/, '//[redacted]@');
+      const shown = serverUrl.replace('\n', '\\u000a').replace(/^(\w+:\/\/)?.*@/, '$1[redacted]@');
       assert.ok(message.includes(`"${shown}"`), message);
     });
   }

@@ -51,8 +51,10 @@ describe('several providers (H)', () => {
     ]);
   });
 
-  test('a credential prints without its password, and a failure without what the plugin printed', async (t) => {
+  test('a credential prints without its password, and a failure without what the plugin printed and was configured with', async (t) => {
     const secret = 'SECRET-5d1f';
+    const env = [{ name: 'REGISTRY_PASSWORD', value: `${secret}-of-env` }];
+    const config = { args: [`--password=${secret}-of-args`], env };
     const said: string[] = [];
     const logger = { warn: (fields: object, message: string) => said.push(JSON.stringify(fields), message) };
     const { providers } = await startImageProviders(
@@ -60,12 +62,13 @@ describe('several providers (H)', () => {
       [
         { name: 'p', code: respond({ '*.io': user('u', secret) }) },
         { name: 'q', code: `${respond({ '*.io': user('u', secret) }, { extra: secret })}\necho ${secret} >&2` },
+        { name: 'r', code: 'echo "refused: $REGISTRY_PASSWORD $1" >&2; exit 1', config },
       ],
       { logger },
     );
     const result = await providers.getCredentials('gcr.io/a');
     assert.equal(result.credentials[0]?.password, secret);
-    assert.equal(result.failures.length, 1);
+    assert.equal(result.failures.length, 2);
     for (const text of [
       ...said,
       inspect(result, { depth: 9 }),

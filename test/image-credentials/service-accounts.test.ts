@@ -110,6 +110,15 @@ describe('service accounts (G)', () => {
     assert.match(failures[0]?.error.message ?? '', /tokenAttributes need the option mintToken/);
   });
 
+  test('a token that the plugin writes to stderr is not shown', async (t) => {
+    const code = `sed 's/.*"serviceAccountToken":"\\([^"]*\\)".*/refused: \\1/' "$DIR/input" >&2; exit 1`;
+    const plugin = { code, config: attributes() };
+    const { providers } = await startImageProvider(t, plugin, { mintToken: async () => 'SECRET-5d1f' });
+    const { failures } = await providers.getCredentials('gcr.io/a', { serviceAccount: account });
+    assert.match(failures[0]?.error.message ?? '', /refused: \[redacted\]/);
+    assert.doesNotMatch(inspect(failures), /SECRET/);
+  });
+
   for (const [cacheType, expected] of [
     ['ServiceAccount', 'ANSWER_TOKEN_ECHOED'],
     ['Token', undefined],
