@@ -107,11 +107,11 @@ export function parseImageConfig(content: string, path: string, names: Set<strin
   const { providers, apiVersion } = parsed.data;
   if (providers.length === 0) report(['providers'], 'is empty: name at least one provider');
   const checked = providers.map((provider, index) => {
-    const at = ['providers', index];
+    const reportHere = below(report, 'providers', index);
     if (provider.tokenAttributes && apiVersion !== 'kubelet.config.k8s.io/v1') {
-      report([...at, 'tokenAttributes'], 'is known in kubelet.config.k8s.io/v1 only');
+      reportHere(['tokenAttributes'], 'is known in kubelet.config.k8s.io/v1 only');
     }
-    return checkProvider(provider, at, names, report);
+    return checkProvider(provider, names, reportHere);
   });
   if (problems.length > 0) throw invalid(problems);
   return checked.flatMap((provider) => provider ?? []);
@@ -123,42 +123,40 @@ function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
   return path.length > 0 ? fieldsOf.provider : fieldsOf.config;
 }
 
-function checkProvider(
-  provider: ParsedProvider,
-  at: readonly PropertyKey[],
-  names: Set<string>,
-  report: Report,
-): ImageProvider | undefined {
+/** A report on what stands below a place. */
+function below(report: Report, ...at: readonly PropertyKey[]): Report {
+  return (keys, message) => report([...at, ...keys], message);
+}
+
+function checkProvider(provider: ParsedProvider, names: Set<string>, report: Report): ImageProvider | undefined {
   const { name = '', matchImages, apiVersion = '', args, env, tokenAttributes } = provider;
   const before = names.size;
-  if (name === '') report([...at, 'name'], 'is missing: it is the name of the executable');
-  if (name.includes('/'))
-    report([...at, 'name'], 'must not have a /: it is the name of a file in the folder of plugins');
-  if (name.includes(' ')) report([...at, 'name'], 'must not have a space');
-  if (name === '.' || name === '..') report([...at, 'name'], `must not be ${name}`);
-  if (name !== '' && names.add(name).size === before)
-    report([...at, 'name'], `"${name}" is the name of another provider too`);
+  if (name === '') report(['name'], 'is missing: it is the name of the executable');
+  if (name.includes('/')) report(['name'], 'must not have a /: it is the name of a file in the folder of plugins');
+  if (name.includes(' ')) report(['name'], 'must not have a space');
+  if (name === '.' || name === '..') report(['name'], `must not be ${name}`);
+  if (name !== '' && names.add(name).size === before) report(['name'], `"${name}" is the name of another provider too`);
   const version = providerVersions.find((known) => known === apiVersion);
   if (!version) {
     const what = apiVersion === '' ? 'is missing' : `"${apiVersion}" is not supported`;
-    report([...at, 'apiVersion'], `${what}: it must be one of ${providerVersions.join(', ')}`);
+    report(['apiVersion'], `${what}: it must be one of ${providerVersions.join(', ')}`);
   }
-  if (matchImages.length === 0) report([...at, 'matchImages'], 'is empty: name at least one pattern');
+  if (matchImages.length === 0) report(['matchImages'], 'is empty: name at least one pattern');
   for (const [index, pattern] of matchImages.entries()) {
     const url = parseImageUrl(pattern);
-    if ('problem' in url) report([...at, 'matchImages', index], `is no pattern of images: it ${url.problem}`);
+    if ('problem' in url) report(['matchImages', index], `is no pattern of images: it ${url.problem}`);
   }
   for (const [index, variable] of env.entries()) {
     if (/[=\0]/.test(variable.name) || variable.name === '' || variable.value.includes('\0')) {
-      report([...at, 'env', index], 'has a name or value that no environment can hold');
+      report(['env', index], 'has a name or value that no environment can hold');
     }
   }
   for (const [index, argument] of args.entries()) {
-    if (argument.includes('\0')) report([...at, 'args', index], 'holds a NUL character');
+    if (argument.includes('\0')) report(['args', index], 'holds a NUL character');
   }
-  const defaultCacheDurationMs = checkDuration(provider.defaultCacheDuration, [...at, 'defaultCacheDuration'], report);
+  const defaultCacheDurationMs = checkDuration(provider.defaultCacheDuration, below(report, 'defaultCacheDuration'));
   const attributes =
-    tokenAttributes && checkTokenAttributes(tokenAttributes, version, [...at, 'tokenAttributes'], report);
+    tokenAttributes && checkTokenAttributes(tokenAttributes, version, below(report, 'tokenAttributes'));
   if (!version) return undefined;
   return {
     name,
@@ -171,14 +169,14 @@ function checkProvider(
   };
 }
 
-function checkDuration(duration: string | undefined, at: readonly PropertyKey[], report: Report): number {
+function checkDuration(duration: string | undefined, report: Report): number {
   if (duration === undefined) {
-    report(at, 'is missing: say how long credentials are kept, for example 10m, or 0s for not at all');
+    report([], 'is missing: say how long credentials are kept, for example 10m, or 0s for not at all');
     return 0;
   }
   const ms = parseDuration(duration);
-  if (ms === undefined) report(at, `${JSON.stringify(duration)} is not a duration such as 10m or 1h30m`);
-  else if (ms < 0) report(at, 'must not be negative');
+  if (ms === undefined) report([], `${JSON.stringify(duration)} is not a duration such as 10m or 1h30m`);
+  else if (ms < 0) report([], 'must not be negative');
   return ms ?? 0;
 }
 
@@ -186,26 +184,25 @@ function checkDuration(duration: string | undefined, at: readonly PropertyKey[],
 function checkTokenAttributes(
   attributes: NonNullable<ParsedProvider['tokenAttributes']>,
   version: ProviderVersion | undefined,
-  at: readonly PropertyKey[],
   report: Report,
 ): TokenAttributes | undefined {
   const { serviceAccountTokenAudience = '', requireServiceAccount, cacheType } = attributes;
   const { requiredServiceAccountAnnotationKeys: required, optionalServiceAccountAnnotationKeys: others } = attributes;
-  if (serviceAccountTokenAudience === '') report([...at, 'serviceAccountTokenAudience'], 'is missing');
-  if (requireServiceAccount === undefined) report([...at, 'requireServiceAccount'], 'is missing: say true or false');
+  if (serviceAccountTokenAudience === '') report(['serviceAccountTokenAudience'], 'is missing');
+  if (requireServiceAccount === undefined) report(['requireServiceAccount'], 'is missing: say true or false');
   if (version !== undefined && version !== 'credentialprovider.kubelet.k8s.io/v1') {
-    report(at, `is supported for credentialprovider.kubelet.k8s.io/v1 only, and this provider speaks ${version}`);
+    report([], `is supported for credentialprovider.kubelet.k8s.io/v1 only, and this provider speaks ${version}`);
   }
   if (requireServiceAccount === false && required.length > 0) {
-    report([...at, 'requiredServiceAccountAnnotationKeys'], 'cannot be combined with requireServiceAccount: false');
+    report(['requiredServiceAccountAnnotationKeys'], 'cannot be combined with requireServiceAccount: false');
   }
-  checkKeys(required, [...at, 'requiredServiceAccountAnnotationKeys'], report);
-  checkKeys(others, [...at, 'optionalServiceAccountAnnotationKeys'], report);
+  checkKeys(required, below(report, 'requiredServiceAccountAnnotationKeys'));
+  checkKeys(others, below(report, 'optionalServiceAccountAnnotationKeys'));
   const both = required.filter((key) => others.includes(key)).toSorted();
-  if (both.length > 0) report(at, `${both.join(', ')} cannot be both required and optional`);
+  if (both.length > 0) report([], `${both.join(', ')} cannot be both required and optional`);
   if (cacheType !== 'ServiceAccount' && cacheType !== 'Token') {
     const what = cacheType === undefined ? 'is missing' : `"${cacheType}" is not supported`;
-    report([...at, 'cacheType'], `${what}: it must be ServiceAccount or Token`);
+    report(['cacheType'], `${what}: it must be ServiceAccount or Token`);
     return undefined;
   }
   return {
@@ -219,12 +216,12 @@ function checkTokenAttributes(
 
 const labelName = /^[a-z0-9](?:[-_.a-z0-9]{0,61}[a-z0-9])?$/;
 
-function checkKeys(keys: readonly string[], at: readonly PropertyKey[], report: Report): void {
+function checkKeys(keys: readonly string[], report: Report): void {
   for (const [index, key] of keys.entries()) {
     const parts = key.toLowerCase().split('/');
     const [prefix, name] = parts.length === 1 ? [undefined, parts[0] ?? ''] : [parts[0] ?? '', parts[1] ?? ''];
     const good = parts.length <= 2 && labelName.test(name) && (prefix === undefined || isSubdomain(prefix));
-    if (!good) report([...at, index], `"${key}" is not the key of an annotation, such as example.com/role`);
-    if (keys.indexOf(key) < index) report([...at, index], `"${key}" is given twice`);
+    if (!good) report([index], `"${key}" is not the key of an annotation, such as example.com/role`);
+    if (keys.indexOf(key) < index) report([index], `"${key}" is given twice`);
   }
 }
