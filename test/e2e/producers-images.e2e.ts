@@ -167,21 +167,4 @@ describe('images of a registry that is known as one of ECR', () => {
     assert.notEqual(refused.exitCode, 0);
     assert.match(refused.stderr, /UNAUTHORIZED/);
   });
-
-  test('what the provider is refused stands among the failures, with its words', async (t) => {
-    const internet = await startInternet(lifetimeOf(t));
-    await startEcr(internet, () => false, 'x:y');
-    const folder = await temporaryFolder(t);
-    const config = parse(await readFile(join(root, 'examples/image-credentials/ecr.yaml'), 'utf8'));
-    const env = { ...internet.env, AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SECRET_ACCESS_KEY: 'the-secret-key' };
-    config.providers[0].env = Object.entries(env).map(([name, value]) => ({ name, value }));
-    const path = join(folder, 'config.json');
-    await writeFile(path, JSON.stringify(config));
-    const binDir = join(producer('x'), '..');
-    const providers = ImageCredentialProviders.fromConfigFile(path, { binDir });
-    const { credentials, failures } = await providers.getCredentials(`${host}/team/app:1`);
-    assert.deepEqual(credentials, []);
-    assert.match(failures[0]?.error.message ?? '', /UnrecognizedClientException/);
-    assert.doesNotMatch(String(failures[0]?.error), /the-secret-key/);
-  });
 });
