@@ -33,7 +33,7 @@ export interface ImageProvider {
   readonly apiVersion: ProviderVersion;
   readonly args: readonly string[];
   readonly env: readonly EnvVar[];
-  readonly tokenAttributes?: TokenAttributes;
+  readonly tokenAttributes: TokenAttributes | undefined;
 }
 
 const mustBe = (what: string) => ({ error: `must be ${what}` });
@@ -158,15 +158,7 @@ function checkProvider(provider: ParsedProvider, names: Set<string>, report: Rep
   const attributes =
     tokenAttributes && checkTokenAttributes(tokenAttributes, version, below(report, 'tokenAttributes'));
   if (!version) return undefined;
-  return {
-    name,
-    matchImages,
-    defaultCacheDurationMs,
-    apiVersion: version,
-    args,
-    env,
-    ...(attributes ? { tokenAttributes: attributes } : {}),
-  };
+  return { name, matchImages, defaultCacheDurationMs, apiVersion: version, args, env, tokenAttributes: attributes };
 }
 
 function checkDuration(duration: string | undefined, report: Report): number {

@@ -33,14 +33,8 @@ interface TokenRequest {
   readonly expirationSeconds: number;
 }
 
-interface Settings {
-  readonly pins: Pins;
-  /** The settings of the TokenRequest, if a new token is wanted. */
-  readonly tokenRequest: TokenRequest | undefined;
-}
-
-/** Throws an error whose message says what to write instead. */
-function readSettings(args: readonly string[]): Settings {
+/** With the settings of the TokenRequest, if a new token is wanted. Throws an error whose message says what to write instead. */
+function readSettings(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {

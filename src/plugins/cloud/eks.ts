@@ -26,16 +26,10 @@ The identity comes from the environment, from the first of these that is configu
   the role of the instance (IMDSv2), unless AWS_EC2_METADATA_DISABLED is true
 AWS_ROLE_SESSION_NAME names the session. ~/.aws is not read. HTTPS_PROXY is used for STS, never for metadata.`;
 
-interface Settings {
-  readonly clusterId: string | undefined;
-  readonly profileClusters: readonly string[];
-  readonly region: string | undefined;
-  readonly roles: readonly string[];
-  readonly endpoint: URL | undefined;
-}
+type Settings = ReturnType<typeof readSettings>;
 
 /** Throws an error whose message says what to write instead. */
-function readSettings(args: readonly string[]): Settings {
+function readSettings(args: readonly string[]) {
   const many = { type: 'string', multiple: true, default: [] as string[] } as const;
   const { values } = parseArgs({
     args: [...args],
