@@ -52,28 +52,12 @@ export type Proof =
     }
   | { readonly kind: 'none' };
 
-export interface IssuerSettings {
-  readonly issuer: URL | undefined;
-  readonly tokenEndpoint: URL | undefined;
-  readonly clientId: string;
-  readonly proof: Proof;
-  /** The token that is exchanged. Without it the client gets a token for itself. */
-  readonly subject: { readonly file: string; readonly type: string } | undefined;
-  readonly scopes: readonly string[];
-  readonly audiences: readonly string[];
-  readonly resources: readonly string[];
-  /** Audiences that a profile may name. */
-  readonly profileAudiences: readonly string[];
-  readonly wantsIdToken: boolean;
-  readonly caFile: string | undefined;
-  readonly timeoutSeconds: number;
-}
-
 /** `client` is the ID of a user-assigned identity. */
 type AzureSettings =
   | { readonly azure: 'workload identity' }
   | { readonly azure: 'managed identity'; readonly client: string | undefined };
-export type Settings = { readonly tokenFile: string } | AzureSettings | IssuerSettings;
+export type IssuerSettings = ReturnType<typeof readIssuer>;
+type Settings = { readonly tokenFile: string } | AzureSettings | IssuerSettings;
 
 const single = { type: 'string', multiple: true } as const;
 const many = { type: 'string', multiple: true, default: [] as string[] } as const;
@@ -101,10 +85,15 @@ const options = {
 } as const;
 type Name = keyof typeof options;
 
-/** Throws an error whose message says what to write instead. */
+const valuesOf = (args: readonly string[]) =>
+  parseArgs({ args: withOptionalValue(args, '--azure-managed-identity'), options }).values;
+/** The value of an option that may be given once. */
+type One = (name: Name) => string | undefined;
+
+/** Where the token comes from. Throws an error whose message says what to write instead. */
 export function readSettings(args: readonly string[]): Settings {
-  const { values } = parseArgs({ args: withOptionalValue(args, '--azure-managed-identity'), options });
-  const one = (name: Name): string | undefined => {
+  const values = valuesOf(args);
+  const one: One = (name) => {
     const given = values[name];
     return Array.isArray(given) ? once(name, given) : undefined;
   };
@@ -123,6 +112,10 @@ export function readSettings(args: readonly string[]): Settings {
     refuseOthers(values, 'token-file');
     return { tokenFile };
   }
+  return readIssuer(values, one);
+}
+
+function readIssuer(values: ReturnType<typeof valuesOf>, one: One) {
   const issuer = urlOf('issuer', one('issuer'));
   const tokenEndpoint = urlOf('token-endpoint', one('token-endpoint'));
   if (!issuer === !tokenEndpoint) {
@@ -145,18 +138,18 @@ export function readSettings(args: readonly string[]): Settings {
   if (values['id-token'] && !issuer) {
     throw new Error('--id-token needs --issuer: the ID token names its issuer, and is checked against it');
   }
+  const subjectType = type ?? 'urn:ietf:params:oauth:token-type:jwt';
   return {
     issuer,
     tokenEndpoint,
     clientId,
     proof,
-    subject:
-      subjectFile === undefined
-        ? undefined
-        : { file: subjectFile, type: type ?? 'urn:ietf:params:oauth:token-type:jwt' },
+    /** The token that is exchanged. Without it the client gets a token for itself. */
+    subject: subjectFile === undefined ? undefined : { file: subjectFile, type: subjectType },
     scopes: values.scope,
     audiences: values.audience,
     resources: values.resource,
+    /** Audiences that a profile may name. */
     profileAudiences: values['profile-audience'],
     wantsIdToken: values['id-token'],
     caFile: one('ca-file'),
@@ -183,7 +176,7 @@ function withOptionalValue(args: readonly string[], option: string): string[] {
   });
 }
 
-function readProof(one: (name: Name) => string | undefined): Proof {
+function readProof(one: One): Proof {
   const given = (['client-secret-file', 'client-key-file', 'client-assertion-file'] as const).flatMap((name) => {
     const file = one(name);
     return file === undefined ? [] : [{ name, file }];
