@@ -18,7 +18,7 @@ const jwtAssertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** `profile` is its exec extension. */
 export async function tokenOfIssuer(settings: IssuerSettings, profile: unknown): Promise<CredentialStatus> {
   const audiences = audiencesOf(settings, profile);
-  const { issuer, tokenEndpoint, subject, scopes, resources, wantsIdToken, caFile } = settings;
+  const { url, subject, scopes, resources, wantsIdToken, caFile } = settings;
   const parameters = new URLSearchParams();
   if (scopes.length > 0) parameters.set('scope', scopes.join(' '));
   for (const audience of audiences) parameters.append('audience', audience);
@@ -41,18 +41,17 @@ export async function tokenOfIssuer(settings: IssuerSettings, profile: unknown):
     const first = Math.min(...ends.filter((end) => end !== undefined));
     return { token, ...(Number.isFinite(first) ? { expirationTimestamp: new Date(first) } : {}) };
   } catch (error) {
-    throw await explain(error, (issuer ?? tokenEndpoint)?.href ?? 'the issuer');
+    throw await explain(error, url.href);
   }
 }
 
 async function configure(
-  { issuer, tokenEndpoint, clientId, timeoutSeconds }: IssuerSettings,
+  { url, isIssuer, clientId, timeoutSeconds }: IssuerSettings,
   proof: oidc.ClientAuth,
 ): Promise<oidc.Configuration> {
-  if (issuer) return oidc.discovery(issuer, clientId, {}, proof, { timeout: timeoutSeconds });
+  if (isIssuer) return oidc.discovery(url, clientId, {}, proof, { timeout: timeoutSeconds });
   // The name of such an issuer is not known; an assertion may be for the endpoint as well (RFC 7523).
-  const endpoint = tokenEndpoint?.href ?? '';
-  const metadata = { issuer: endpoint, token_endpoint: endpoint };
+  const metadata = { issuer: url.href, token_endpoint: url.href };
   const config = new oidc.Configuration(metadata, clientId, {}, proof);
   config.timeout = timeoutSeconds;
   return config;

@@ -118,7 +118,8 @@ export function readSettings(args: readonly string[]): Settings {
 function readIssuer(values: ReturnType<typeof valuesOf>, one: One) {
   const issuer = urlOf('issuer', one('issuer'));
   const tokenEndpoint = urlOf('token-endpoint', one('token-endpoint'));
-  if (!issuer === !tokenEndpoint) {
+  const url = issuer ?? tokenEndpoint;
+  if (!url || (issuer && tokenEndpoint)) {
     const sources = '--issuer, --token-endpoint, --azure, --azure-managed-identity and --token-file';
     throw new Error(`give one of ${sources}: it says where the token comes from`);
   }
@@ -140,8 +141,9 @@ function readIssuer(values: ReturnType<typeof valuesOf>, one: One) {
   }
   const subjectType = type ?? 'urn:ietf:params:oauth:token-type:jwt';
   return {
-    issuer,
-    tokenEndpoint,
+    url,
+    /** Whether the URL is the issuer's own, whose token endpoint is discovered, and not that of a token endpoint. */
+    isIssuer: issuer !== undefined,
     clientId,
     proof,
     /** The token that is exchanged. Without it the client gets a token for itself. */
