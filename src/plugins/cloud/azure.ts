@@ -62,7 +62,7 @@ export async function tokenOfWorkloadIdentity(): Promise<CredentialStatus> {
   };
   const base = host.href.replace(/\/*$/, '/');
   const call: Call = { url: new URL(`${tenant}/oauth2/v2.0/token`, base), ...form(fields) };
-  return statusOf(await askForToken(call, callService, (answer) => refused(call, answer)));
+  return statusOf(await askForToken(call, callService, refused));
 }
 
 /** Of IMDS; `client` is the ID of a user-assigned identity. */
@@ -78,13 +78,7 @@ export async function tokenOfManagedIdentity(client: string | undefined): Promis
     ...(client === undefined ? {} : { client_id: client }),
   })}`;
   const call: Call = { url, headers: { Metadata: 'true' } };
-  return statusOf(
-    await askForToken(
-      call,
-      (asked) => callMetadata(asked, { isPatient: true }),
-      (answer) => refused(call, answer),
-    ),
-  );
+  return statusOf(await askForToken(call, (asked) => callMetadata(asked, { isPatient: true }), refused));
 }
 
 function refused(call: Call, answer: Answer): Error {

@@ -163,12 +163,12 @@ const tokenSchema = z.object({ access_token: z.string().check(z.minLength(1)), e
 export async function askForToken(
   call: Call,
   send: (call: Call) => Promise<Answer>,
-  refused: (answer: Answer) => Error,
+  refused: (call: Call, answer: Answer) => Error,
 ): Promise<Token> {
   const asked = Date.now();
   const answer = await send(call);
   const parsed = tokenSchema.safeParse(jsonOf(answer));
-  if (answer.statusCode !== 200 || !parsed.success) throw refused(answer);
+  if (answer.statusCode !== 200 || !parsed.success) throw refused(call, answer);
   const { access_token: token, expires_in } = parsed.data;
   const lifeSeconds = Math.max(0, Math.min(Number(expires_in), maxLifeSeconds));
   return { token, expiresAt: asked + lifeSeconds * 1_000 };

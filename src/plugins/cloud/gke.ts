@@ -57,7 +57,7 @@ export function gkeCredentials(args: readonly string[]): (credential: ExecCreden
 
 /** Asks a service of Google for a token. */
 async function ask(call: Call, send: (call: Call) => Promise<Answer>, advice?: string): Promise<Token> {
-  const given = await askForToken(call, send, (answer) => refused(call, answer, advice));
+  const given = await askForToken(call, send, (asked, answer) => refused(asked, answer, advice));
   hide(given.token);
   return given;
 }
