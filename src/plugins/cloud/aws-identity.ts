@@ -146,7 +146,7 @@ function keysOfSts(call: Call, answer: Answer, role: string): AwsKeys {
   const code = field('Code');
   // Its message repeats what was signed, with the session token.
   const message = code === 'SignatureDoesNotMatch' ? undefined : field('Message');
-  const { message: reason } = refusal(call, answer, code, message, code === undefined ? undefined : advice[code]);
+  const { message: reason } = refusal(call, answer, { code, message }, advice[code ?? '']);
   throw new Error(`the role ${role} cannot be assumed: ${reason}`);
 }
 
@@ -162,9 +162,7 @@ function keysOfMetadata(call: Call, answer: Answer, advice?: string): AwsKeys {
   const parsed = keysSchema.safeParse(jsonOf(answer));
   if (answer.statusCode !== 200 || !parsed.success) {
     const { code, Code } = Object(jsonOf(answer));
-    // A code is a word: anything else may repeat what was sent.
-    const said = [code, Code].find((value) => typeof value === 'string' && /^\w{1,64}$/.test(value));
-    throw refusal(call, answer, said, undefined, advice);
+    throw refusal(call, answer, { code: code ?? Code }, advice);
   }
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token, Expiration } = parsed.data;
   return { accessKeyId, secretAccessKey, sessionToken: Token ?? '', expiresAt: timeOf(Expiration) };
@@ -207,7 +205,7 @@ const fromInstance: Source = async () => {
     return `${reason} (instance metadata; a pod reaches it only if the instance's hop limit is at least 2)`;
   }
   if (answer.statusCode !== 200) {
-    return `${refusal(session, answer, undefined, undefined, 'enable IMDSv2').message} (instance metadata)`;
+    return `${refusal(session, answer, {}, 'enable IMDSv2').message} (instance metadata)`;
   }
   if (answer.text !== '') hide(answer.text);
   const headers = { 'x-aws-ec2-metadata-token': answer.text };

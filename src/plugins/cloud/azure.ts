@@ -1,6 +1,7 @@
 /** Tokens for AKS clusters: of Entra, with the workload identity of the pod or the managed identity of the machine. */
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import { isString } from '../../util/guards.ts';
 import { readText } from '../program.ts';
 import {
   type Answer,
@@ -82,8 +83,8 @@ export async function tokenOfManagedIdentity(client: string | undefined): Promis
 }
 
 function refused(call: Call, answer: Answer): Error {
-  const { error, error_description: description } = Object(jsonOf(answer));
-  const [code, message] = [error, description].map((value) => (typeof value === 'string' ? value : undefined));
-  const [, what] = advice.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
-  return refusal(call, answer, code, message, what);
+  const { error: code, error_description: message } = Object(jsonOf(answer));
+  const said = [code, message].filter(isString).join(' ');
+  const [, what] = advice.find(([pattern]) => pattern.test(said)) ?? [];
+  return refusal(call, answer, { code, message }, what);
 }

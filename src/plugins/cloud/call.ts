@@ -3,7 +3,7 @@ import type { Agent, IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod/mini';
 import { withoutSecrets } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { codeFieldOf } from '../../util/guards.ts';
+import { codeFieldOf, isString } from '../../util/guards.ts';
 import { printable, readBeginning } from '../../util/printable.ts';
 
 /** A request to a token service or a metadata server. */
@@ -187,19 +187,19 @@ export function checkEnd(what: string, expiresAt: number | undefined): void {
 }
 
 /**
- * The error for an unsuccessful answer. Of its text only the first line is shown: what follows may repeat what was sent.
- * `advice` is what to do about `code`.
+ * The error for an unsuccessful answer, with the code and the message that it has, whatever they are. Of a message only the first line
+ * is shown, and a code only if it is a word: anything else may repeat what was sent. `advice` is what to do.
  */
 export function refusal(
   { url }: Call,
   { statusCode, headers }: Answer,
-  code: string | undefined,
-  message: string | undefined,
-  advice: string | undefined,
+  { code, message }: { readonly code?: unknown; readonly message?: unknown },
+  advice?: string,
 ): Error {
-  const [line = ''] = (message ?? '').split(/[\r\n]/, 1);
+  const word = isString(code) && /^\w{1,64}$/.test(code) ? code : undefined;
+  const [line] = isString(message) ? message.split(/[\r\n]/, 1) : [];
   // Cut after its secrets are hidden: the rest of one would not be recognised.
-  const said = printable(withoutSecrets([code, line].filter(Boolean).join(': ')), 512);
+  const said = printable(withoutSecrets([word, line].filter(Boolean).join(': ')), 512);
   const unreadable =
     statusCode === 200 && said === '' ? 'that is not the documented answer: check which server this is' : undefined;
   const what = statusCode === 429 || statusCode >= 500 ? 'try again later' : (advice ?? unreadable);

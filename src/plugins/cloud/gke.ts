@@ -213,7 +213,7 @@ async function subjectOf({ file, url, headers = {}, format }: z.output<typeof so
     const call: Call = { url: metadataUrl('credential_source.url', url, ''), headers };
     for (const secret of Object.values(headers)) hide(secret);
     const answer = call.url.protocol === 'https:' ? await callService(call) : await callMetadata(call);
-    if (answer.statusCode !== 200) throw refusal(call, answer, undefined, undefined, 'correct credential_source');
+    if (answer.statusCode !== 200) throw refusal(call, answer, {}, 'correct credential_source');
     content = answer.text.trim();
   } else throw new Error('credential_source must have a file or a url: programs and AWS sources are not supported');
   if (format?.type !== 'json') return content;
@@ -259,8 +259,6 @@ async function impersonate({ token }: Token, { url, wanted, seconds, delegates }
 function refused(call: Call, answer: Answer, advice: string | undefined): Error {
   const { error, error_description: description } = Object(jsonOf(answer));
   const { status, message } = Object(error);
-  const [code, said] = typeof error === 'string' ? [error, description] : [status, message];
-  // A code is a word: anything else may repeat what was sent.
-  const word = isString(code) && /^\w{1,64}$/.test(code) ? code : undefined;
-  return refusal(call, answer, word, isString(said) ? said : undefined, advice);
+  const said = isString(error) ? { code: error, message: description } : { code: status, message };
+  return refusal(call, answer, said, advice);
 }
