@@ -143,11 +143,11 @@ export function readClientKey(pem: string, asked: KeyAlgorithm | undefined): web
     throw new Error('holds no private key: it has to be PEM, and not encrypted');
   }
   const type = key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? 'unknown';
-  const algorithm = asked ?? keyAlgorithms.find((candidate) => imports[candidate].type === type);
-  if (algorithm && imports[algorithm].type === type) return key.toCryptoKey(imports[algorithm].key, false, ['sign']);
-  const fitting =
-    keyAlgorithms.filter((candidate) => imports[candidate].type === type).join(' or ') || 'no known algorithm';
-  throw new Error(`holds a key of the type ${type}, which is for ${fitting}${asked ? `, not for ${asked}` : ''}`);
+  const fitting = keyAlgorithms.filter((candidate) => imports[candidate].type === type);
+  const algorithm = asked ?? fitting[0];
+  if (algorithm && fitting.includes(algorithm)) return key.toCryptoKey(imports[algorithm].key, false, ['sign']);
+  const known = fitting.join(' or ') || 'no known algorithm';
+  throw new Error(`holds a key of the type ${type}, which is for ${known}${asked ? `, not for ${asked}` : ''}`);
 }
 
 /**
