@@ -150,8 +150,6 @@ async function bundle(file: string): Promise<readonly string[]> {
       moduleSideEffects: (id, isExternal) =>
         !isExternal && !(id.startsWith(ownFolder) && !id.endsWith('/node-version.ts')),
     },
-    // `/plugin` itself exports what only the shipped plugins load later.
-    checks: { ineffectiveDynamicImport: false },
     plugins: [
       {
         name: 'what-is-used',

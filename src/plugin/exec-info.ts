@@ -82,26 +82,6 @@ const execInfoSchema = z.looseObject(
   'must be an object',
 );
 
-/** The content of an ExecCredential, checked. Throws an `ExecInfoError`. */
-export function checkExecCredential(content: unknown): LoadedExecCredential {
-  const parsed = execInfoSchema.safeParse(content);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const field = issue?.path.join('.') || 'the text';
-    throw new ExecInfoError('EXEC_INFO_INVALID', `KUBERNETES_EXEC_INFO: ${field}: ${issue?.message ?? 'is invalid'}`);
-  }
-  const credential: ExecCredential = parsed.data;
-  return { credential, loadKubeConfig: () => toKubeConfig(credential) };
-}
-
-/** The text of the environment variable. Throws an `ExecInfoError` if it is not set. */
-export function execInfoText(): string {
-  const data = process.env.KUBERNETES_EXEC_INFO;
-  if (data) return data;
-  const advice = 'this program is a credential plugin, and is run by a Kubernetes client';
-  throw new ExecInfoError('EXEC_INFO_MISSING', `KUBERNETES_EXEC_INFO is not set or empty: ${advice}`);
-}
-
 async function toKubeConfig({ spec: { cluster } }: ExecCredential): Promise<KubeConfig | undefined> {
   if (!cluster) return undefined;
   const { KubeConfig } = await import('@kubernetes/client-node');
@@ -130,7 +110,14 @@ async function toKubeConfig({ spec: { cluster } }: ExecCredential): Promise<Kube
  * @throws {ExecInfoError}
  */
 export function loadExecCredential(data: string): LoadedExecCredential {
-  return checkExecCredential(parseText(data));
+  const parsed = execInfoSchema.safeParse(parseText(data));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const field = issue?.path.join('.') || 'the text';
+    throw new ExecInfoError('EXEC_INFO_INVALID', `KUBERNETES_EXEC_INFO: ${field}: ${issue?.message ?? 'is invalid'}`);
+  }
+  const credential: ExecCredential = parsed.data;
+  return { credential, loadKubeConfig: () => toKubeConfig(credential) };
 }
 
 /**
@@ -138,7 +125,10 @@ export function loadExecCredential(data: string): LoadedExecCredential {
  * @throws {ExecInfoError}
  */
 export function loadExecCredentialFromEnv(): LoadedExecCredential {
-  return loadExecCredential(execInfoText());
+  const data = process.env.KUBERNETES_EXEC_INFO;
+  if (data) return loadExecCredential(data);
+  const advice = 'this program is a credential plugin, and is run by a Kubernetes client';
+  throw new ExecInfoError('EXEC_INFO_MISSING', `KUBERNETES_EXEC_INFO is not set or empty: ${advice}`);
 }
 
 function parseText(data: string): unknown {

@@ -2,7 +2,7 @@ import { isDate } from 'node:util/types';
 import type { ApiVersion } from '../access/provider.ts';
 import { nearest } from '../access/schema-problems.ts';
 import { AnswerFault, type AnswerStatus, readCredential, toRfc3339 } from '../exec/credential.ts';
-import { checkExecCredential, type ExecCredential, execInfoText } from './exec-info.ts';
+import { type ExecCredential, loadExecCredentialFromEnv } from './exec-info.ts';
 import { answerWith, say } from './plugin-process.ts';
 
 /** The answer of a plugin: a token, a client certificate with its key, or both. */
@@ -33,22 +33,9 @@ export async function runCredentialPlugin(
   getStatus: (credential: ExecCredential) => Promise<CredentialStatus> | CredentialStatus,
 ): Promise<never> {
   return answerWith(async () => {
-    const credential = await readExecInfo();
+    const { credential } = loadExecCredentialFromEnv();
     return answerOf(credential.apiVersion, await getStatus(credential));
   });
-}
-
-async function readExecInfo(): Promise<ExecCredential> {
-  const text = execInfoText();
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    // Clients send JSON. YAML takes longer to load than all of this.
-    const { loadExecCredential } = await import('./exec-info.ts');
-    return loadExecCredential(text).credential;
-  }
-  return checkExecCredential(content).credential;
 }
 
 const statusFields = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'];
