@@ -101,10 +101,9 @@ describe('oidc-credentials --azure-managed-identity', () => {
   test('asks IMDS, for the identity of the machine or for one that is assigned to it', async (t) => {
     const imds = await startMetadata(t, () => ({ body: { access_token: 'aks-token', expires_in: '86399' } }));
     withoutIdentity(t, { AZURE_POD_IDENTITY_AUTHORITY_HOST: imds.url, HTTP_PROXY: 'http://127.0.0.1:9' });
-    for (const args of [[], ['the-client'], ['=the-client']] as const) {
-      const status = await run(
-        ...(args[0]?.startsWith('=') ? [`--azure-managed-identity${args[0]}`] : ['--azure-managed-identity', ...args]),
-      );
+    const option = '--azure-managed-identity';
+    for (const args of [[option], [option, 'the-client'], [`${option}=the-client`]]) {
+      const status = await run(...args);
       assert.equal(status.token, 'aks-token');
       assert.ok(secondsOf(status) > 86_000);
     }
