@@ -220,6 +220,8 @@ describe('oidc-credentials', () => {
       issuer.answer(status, {});
       await isRefused([...args, ...proof], complaint);
     }
+    issuer.answer(400, { error: 'constructor' });
+    await isRefused([...args, ...proof], /answered 400 \(constructor\)$/);
     issuer.answer(200, { token_type: 'Bearer' });
     await isRefused([...args, ...proof], /OAUTH|did not answer like an issuer/);
   });

@@ -144,9 +144,10 @@ function keysOfSts(call: Call, answer: Answer, role: string): AwsKeys {
     };
   }
   const code = field('Code');
+  const what = code !== undefined && Object.hasOwn(advice, code) ? advice[code] : undefined;
   // Its message repeats what was signed, with the session token.
   const message = code === 'SignatureDoesNotMatch' ? undefined : field('Message');
-  const { message: reason } = refusal(call, answer, { code, message }, advice[code ?? '']);
+  const { message: reason } = refusal(call, answer, { code, message }, what);
   throw new Error(`the role ${role} cannot be assumed: ${reason}`);
 }
 

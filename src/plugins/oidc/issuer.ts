@@ -222,7 +222,7 @@ async function explain(error: unknown, issuer: string): Promise<Error> {
 
 function refusal(issuer: string, status: number, code: string, description: unknown): Error {
   const said = printable(typeof description === 'string' ? `${code}: ${description}` : code, 1_024);
-  const what = advice[code];
+  const what = Object.hasOwn(advice, code) ? advice[code] : undefined;
   return new Error(`${issuer} answered ${status} (${said})${what === undefined ? '' : `; ${what}`}`);
 }
 

@@ -219,6 +219,7 @@ describe('what STS refuses', () => {
         /\(AccessDenied: first line\);/,
       ],
       [() => ({ statusCode: 404, body: '<html>web-identity-token' }), /answered 404$/],
+      [refusing('constructor', 'no advice'), /answered 403 \(constructor: no advice\)$/],
       [
         () => ({ statusCode: 200, body: 'OK' }),
         /answered 200; that is not the documented answer: check which server this is$/,
