@@ -2,12 +2,12 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ResolvedCluster } from '../access/cluster.ts';
-import type { ResolvedAccess } from '../access/resolve.ts';
 import { PluginError, RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
-import type { Executable } from '../exec/executable.ts';
+import { findExecutable } from '../exec/executable.ts';
+import type { PluginCall } from '../exec/plugin-call.ts';
+import { failure } from '../exec/plugin-outcome.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
-import type { Destination } from '../rest/transport/connection.ts';
 import type { Connections } from '../rest/transport/connections.ts';
 import { parseProxy, proxyUrlFor } from '../rest/transport/proxy.ts';
 import { proxyContext } from '../rest/transport/trust.ts';
@@ -19,6 +19,7 @@ import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
 import { describeCertificate } from './certificate.ts';
 import { checkPermissions, type Right } from './permissions.ts';
+import type { destinationOf } from './plugin-run.ts';
 import { listAt, type Profile, textAt } from './profile.ts';
 import { describeGiven, describeRefused } from './refused-credential.ts';
 import { type Found, isAnonymous, notAnApiServer, refuseUnavailable, StageFailure } from './stages.ts';
@@ -30,38 +31,40 @@ const afterLimitMs = 3_000;
 /** The most bytes of a text that the cluster or the profile has written. */
 const maxBytes = 512;
 
-type FindExecutable = (command: string) => Promise<Executable>;
-
+/** The methods are the stages, in their order: some use what an earlier one has found. */
 export class ClusterProbe {
   readonly #cluster: ResolvedCluster;
+  readonly #call: PluginCall;
   readonly #dispatcher: AuthenticatedDispatcher;
   readonly #client: ApiClient;
   readonly #signal: AbortSignal;
   #credential: Credential | undefined;
-  readonly #find: FindExecutable;
+  /** The answer to `authentication`. */
+  #review: Answer | undefined;
+  /** What the cluster has said of itself, for the report. */
+  readonly facts: { version?: string; clusterId?: string } = {};
 
-  /** `find` gives where a command's executable is. */
-  constructor(connections: Connections, destination: Destination, signal: AbortSignal, find: FindExecutable) {
-    this.#find = find;
+  constructor(connections: Connections, destination: ReturnType<typeof destinationOf>, signal: AbortSignal) {
     this.#cluster = destination.cluster;
+    this.#call = destination.call;
     this.#signal = signal;
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
     this.#client = new ApiClient(this.#dispatcher, destination);
   }
 
   /** Runs it, unless another cluster's check has the same credential already. */
-  async plugin(access: ResolvedAccess, policy: string): Promise<Found<void>> {
-    this.#credential = await this.#own(() => this.#getCredential(access));
-    const { path } = await this.#find(access.exec.command);
-    return { ...describeGiven(this.#credential, `${path} (policy ${policy})`, Date.now()), value: undefined };
+  async plugin(policy: string): Promise<Found> {
+    this.#credential = await this.#own(() => this.#getCredential());
+    const { path } = await findExecutable(this.#call.exec.command, process.env.PATH ?? '');
+    return describeGiven(this.#credential, `${path} (policy ${policy})`, Date.now());
   }
 
   /** Goes through the proxy to the server, if there is one. */
-  async proxy(): Promise<Found<void>> {
+  async proxy(): Promise<Found> {
     const { server, proxyUrl, certificateAuthorityData } = this.#cluster;
     const url = new URL(server);
     const text = proxyUrlFor(url, proxyUrl, process.env);
-    if (text === undefined) return { message: 'none', skipped: true, value: undefined };
+    if (text === undefined) return { message: 'none', skipped: true };
     const origin = proxyUrl === undefined ? "this machine's environment" : 'the profile';
     return this.#own(async () => {
       const proxy = parseProxy(text);
@@ -80,15 +83,15 @@ export class ClusterProbe {
         );
       });
       socket.destroy();
-      return { message: `${proxy}, by ${origin}`, value: undefined };
+      return { message: `${proxy}, by ${origin}` };
     });
   }
 
   /** One connection of its own, to see the server's certificate. */
-  async connection(): Promise<Found<void>> {
+  async connection(): Promise<Found> {
     const { protocol, hostname, host, port } = new URL(this.#cluster.server);
     if (protocol === 'http:') {
-      return { message: `${host}, in the clear`, warnings: ['it is not encrypted: use https'], value: undefined };
+      return { message: `${host}, in the clear`, warnings: ['it is not encrypted: use https'] };
     }
     const credential = this.#credential;
     if (!credential) throw new StageFailure('there is no credential');
@@ -107,12 +110,12 @@ export class ClusterProbe {
     socket.on('error', () => {});
     const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
     socket.destroy();
-    if (!certificate) return { message: host, value: undefined };
-    return { ...describeCertificate(certificate, this.#cluster), value: undefined };
+    if (!certificate) return { message: host };
+    return { ...describeCertificate(certificate, this.#cluster) };
   }
 
   /** Asks the cluster for the identity of the credential. */
-  async authentication({ exec }: ResolvedAccess): Promise<Found<Answer>> {
+  async authentication(): Promise<Found> {
     const post = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const answer = await this.#client.request('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
       signal: this.#signal,
@@ -120,7 +123,7 @@ export class ClusterProbe {
     });
     const { statusCode, isNotFound, message, body } = answer;
     if (statusCode === 401) {
-      const { facts, advice } = describeRefused(this.#credential, exec, Date.now());
+      const { facts, advice } = describeRefused(this.#credential, this.#call.exec, Date.now());
       throw new StageFailure(
         `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})${facts}`,
         advice,
@@ -131,19 +134,21 @@ export class ClusterProbe {
     // Those of an API server have a Status, also without a right.
     const isOurs = usernameOf(answer) !== undefined || isNotFound || textAt(body, 'kind') === 'Status';
     if (!isOurs) throw notAnApiServer(answer);
-    return { message: 'the credential is accepted', value: answer };
+    this.#review = answer;
+    return { message: 'the credential is accepted' };
   }
 
-  async identity(answer: Answer): Promise<Found<void>> {
+  async identity(): Promise<Found> {
+    const answer = this.#review;
+    if (!answer) throw new StageFailure('there is no answer');
     const { statusCode, isNotFound, message } = answer;
     const username = usernameOf(answer);
     if (username !== undefined) {
       const groups = listAt(answer.body, 'status', 'userInfo', 'groups').filter(isString).join(', ');
-      return { message: printable(`${username}${groups && ` (${groups})`}`, maxBytes), value: undefined };
+      return { message: printable(`${username}${groups && ` (${groups})`}`, maxBytes) };
     }
     // SelfSubjectReview came with Kubernetes 1.28.
-    if (isNotFound)
-      return { message: 'the cluster does not support SelfSubjectReview', skipped: true, value: undefined };
+    if (isNotFound) return { message: 'the cluster does not support SelfSubjectReview', skipped: true };
     if (statusCode !== 403) throw notAnApiServer(answer);
     throw new StageFailure(
       `the cluster does not say who it is (status 403${message === undefined ? '' : `, ${message}`})`,
@@ -152,22 +157,23 @@ export class ClusterProbe {
   }
 
   /** What it runs, beside what its profile says. */
-  async version({ status }: Profile): Promise<Found<string | undefined>> {
+  async version({ status }: Profile): Promise<Found> {
     const answer = await this.#client.request('/version', { signal: this.#signal });
     const { statusCode, body, message } = answer;
     refuseUnavailable(answer);
     const version: unknown = Object(body).gitVersion;
-    if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true, value: undefined };
+    if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true };
     if (statusCode !== 200 || typeof version !== 'string') throw notAnApiServer(answer);
     const reported: unknown = Object(Object(status).version).kubernetes;
     const differs =
       typeof reported === 'string' && reported !== '' && reported.replace(/^v/, '') !== version.replace(/^v/, '');
     const warnings = differs ? [printable(`the profile says ${reported}`, maxBytes)] : [];
-    return { message: printable(version, maxBytes), warnings, value: version };
+    this.facts.version = version;
+    return { message: printable(version, maxBytes), warnings };
   }
 
   /** Asks the API server for its own checks. */
-  async ready(): Promise<Found<void>> {
+  async ready(): Promise<Found> {
     const answer = await this.#client.request('/readyz?verbose', { signal: this.#signal });
     const { statusCode, text } = answer;
     const checks = [...text.matchAll(/^\[-\].*$/gm)].map(([line]) => line.replace(/: reason withheld$/, ''));
@@ -177,29 +183,28 @@ export class ClusterProbe {
       return {
         message: `the API server is not ready (status ${statusCode})${which}`,
         failed: { hint },
-        value: undefined,
       };
     }
     refuseUnavailable(answer);
-    if (statusCode === 200) return { message: 'the API server says that it is ready', value: undefined };
+    if (statusCode === 200) return { message: 'the API server says that it is ready' };
     if (statusCode === 403 || statusCode === 404) {
-      return { message: `/readyz is not to be read (status ${statusCode})`, skipped: true, value: undefined };
+      return { message: `/readyz is not to be read (status ${statusCode})`, skipped: true };
     }
     throw notAnApiServer(answer);
   }
 
-  /** KEP-2149: the cluster's own property, else the UID of its namespace kube-system. `undefined` if neither may be read. */
-  async clusterId(): Promise<string | undefined> {
-    const get = async (path: string) =>
-      Object((await this.#client.request(path, { signal: this.#signal })).body) as Record<string, unknown>; // each is looked at
-    const { groupVersion } = Object((await get('/apis/about.k8s.io')).preferredVersion);
-    const { spec } =
-      typeof groupVersion === 'string'
-        ? await get(`/apis/${groupVersion}/clusterproperties/cluster.clusterset.k8s.io`)
-        : {};
-    const { metadata } = Object(spec).value ? {} : await get('/api/v1/namespaces/kube-system');
-    const id: unknown = Object(spec).value ?? Object(metadata).uid;
-    return typeof id === 'string' && id !== '' ? id : undefined;
+  /** KEP-2149: the cluster's own property, else the UID of its namespace kube-system. Neither has to be readable. */
+  async identify(): Promise<void> {
+    const get = async (path: string) => (await this.#client.request(path, { signal: this.#signal })).body;
+    try {
+      const groupVersion = textAt(await get('/apis/about.k8s.io'), 'preferredVersion', 'groupVersion');
+      const property = groupVersion && (await get(`/apis/${groupVersion}/clusterproperties/cluster.clusterset.k8s.io`));
+      const id =
+        textAt(property, 'spec', 'value') || textAt(await get('/api/v1/namespaces/kube-system'), 'metadata', 'uid');
+      if (id) this.facts.clusterId = id;
+    } catch {
+      // A cluster without an ID is checked all the same.
+    }
   }
 
   /** The API server took the request, and saw no credential. */
@@ -213,7 +218,7 @@ export class ClusterProbe {
     );
   }
 
-  async permissions(rights: readonly Right[]): Promise<Found<void>> {
+  async permissions(rights: readonly Right[]): Promise<Found> {
     return checkPermissions(this.#client, rights, this.#signal);
   }
 
@@ -221,7 +226,7 @@ export class ClusterProbe {
     await this.#dispatcher.close();
   }
 
-  async #getCredential({ provider, exec: { command } }: ResolvedAccess): Promise<Credential> {
+  async #getCredential(): Promise<Credential> {
     const { source } = this.#connection();
     const running = (async () => source.get(this.#dispatcher.log))();
     try {
@@ -235,7 +240,7 @@ export class ClusterProbe {
     } catch (error) {
       if (!isTimeout(error)) throw error;
       const reason = 'gave no answer in time: it waits for this terminal, or behind other plugins that hang';
-      throw new PluginError('PLUGIN_TIMEOUT', reason, { provider, origin: `access provider ${provider}`, command });
+      throw failure(this.#call, 'PLUGIN_TIMEOUT', reason);
     }
   }
 

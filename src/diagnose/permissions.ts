@@ -28,7 +28,7 @@ export async function checkPermissions(
   client: ApiClient,
   rights: readonly Right[],
   signal: AbortSignal,
-): Promise<Found<void>> {
+): Promise<Found> {
   const review = async (kind: string, spec: object) => {
     const post = { apiVersion: 'authorization.k8s.io/v1', kind, spec };
     return client.request(`${path}/${kind.toLowerCase()}s`, { signal, post });
@@ -58,7 +58,7 @@ export async function checkPermissions(
   const shown = decisions.map(({ right, isAllowed }) => ({ right, isAllowed }));
   const denied = decisions.find(({ isAllowed }) => !isAllowed);
   if (rights.length > 0 && !denied) {
-    return { message: printable(`it may ${texts(true)}`, maxBytes), rights: shown, value: undefined };
+    return { message: printable(`it may ${texts(true)}`, maxBytes), rights: shown };
   }
   const namespace = rights.find(({ text }) => text === denied?.right)?.attributes.namespace ?? 'default';
   const warnings = mayDoNothing(await review('SelfSubjectRulesReview', { namespace }))
@@ -69,10 +69,10 @@ export async function checkPermissions(
       ? 'correct --can-i; outside the core group a resource needs its group: deployments.apps'
       : 'bind a Role or ClusterRole with these rights to this identity; outside the core group a resource needs its group: deployments.apps';
     const message = printable(`it may not ${texts(false)}`, maxBytes);
-    return { message, failed: { hint }, warnings, rights: shown, value: undefined };
+    return { message, failed: { hint }, warnings, rights: shown };
   }
   const message = "not checked: ask for the rights that your controller needs, for example --can-i 'list pods'";
-  return { message, warnings, ...(warnings.length > 0 ? {} : { skipped: true }), value: undefined };
+  return { message, warnings, ...(warnings.length > 0 ? {} : { skipped: true }) };
 }
 
 /** Verbs of resources that an API server does not serve: `impersonate users`. */

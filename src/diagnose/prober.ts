@@ -6,7 +6,6 @@ import type { FlaggedOptions } from '../access/flags.ts';
 import type { ConfiguredProvider } from '../access/provider.ts';
 import { profileName, type ResolvedAccess } from '../access/resolve.ts';
 import { CredentialsError, PluginError, ProfileError } from '../errors/index.ts';
-import { type Executable, findExecutable } from '../exec/executable.ts';
 import { controlPlaneReadiness } from '../fleet/membership/readiness.ts';
 import { parseOptions } from '../options/options.ts';
 import { redact } from '../redaction/known-secrets.ts';
@@ -41,7 +40,6 @@ export class Prober {
   readonly #timeoutMs: number;
   readonly #connections: Connections;
   readonly #stop = new AbortController();
-  readonly #executables = new Map<string, Promise<Executable>>();
   /** What the library warns of, by profile. */
   readonly #warnings = new Map<string, string[]>();
 
@@ -57,48 +55,41 @@ export class Prober {
   }
 
   /** Never rejects. */
-  async check(profile: Profile, { rights, signal, onStage, identify }: ProbeOptions): Promise<ClusterReport> {
+  async check(profile: Profile, options: ProbeOptions): Promise<ClusterReport> {
+    const { signal, onStage } = options;
     const name = profileName(profile);
+    const deadline = AbortSignal.timeout(this.#timeoutMs);
+    const access = tryToResolve(profile, this.#providers.providers);
+    const probe =
+      access instanceof ProfileError ? undefined : this.#probe(name, access, AbortSignal.any([signal, deadline]));
+    const steps: readonly Step[] = [
+      ['profile', () => describeProfile(profile, access)],
+      ['provider', () => describeAccess(access)],
+      ...(probe ? this.#stepsOf(probe, profile, options) : []),
+    ];
     const stages: Stage[] = [];
     let isUnavailable = false;
-    const facts: Facts = {};
-    const timeoutMs = this.#timeoutMs;
-    const deadline = AbortSignal.timeout(timeoutMs);
-    const either = AbortSignal.any([signal, deadline]);
-    const pass = async <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>): Promise<T> => {
+    for (const [stage, look] of steps) {
       onStage?.(name, stage);
       const begin = performance.now();
       const took = () => Math.round((performance.now() - begin) * 1_000) / 1_000;
       try {
-        const { message, warnings = [], skipped, failed, rights: decided, value } = await work();
+        const { message, warnings = [], skipped, failed, rights: decided } = await look();
         const result = failed ? 'failed' : skipped ? 'skipped' : warnings.length > 0 ? 'warning' : 'ok';
-        stages.push({
-          stage,
-          result,
-          milliseconds: took(),
-          message,
-          ...failed,
-          warnings,
-          ...(decided && { rights: decided }),
-        });
+        const outcome = { message, ...failed, warnings, ...(decided && { rights: decided }) };
+        stages.push({ stage, result, milliseconds: took(), ...outcome });
         if (failed && stage === 'ready') isUnavailable = true;
-        return value;
       } catch (error) {
         isUnavailable = error instanceof StageFailure && error.isUnavailable;
         const late = deadline.aborted && !signal.aborted && !(error instanceof PluginError);
-        const why = late
-          ? { message: `nothing came within ${timeoutMs / 1_000} s`, hint: 'see what hangs, or give it more --timeout' }
-          : explain(error, name);
+        const why = late ? nothingWithin(this.#timeoutMs) : explain(error, name);
         stages.push({ stage, result: 'failed', milliseconds: took(), warnings: [], ...why });
-        throw new Stopped();
+        // The next stages are skipped.
+        break;
       }
-    };
-    try {
-      await this.#pass(profile, { name, rights, identify, signal: either, facts }, pass);
-    } catch (error) {
-      if (!(error instanceof Stopped)) throw error;
     }
-    return { profile: name, stages, isUnavailable, ...facts };
+    await probe?.close();
+    return { profile: name, stages, isUnavailable, ...probe?.facts };
   }
 
   /** Ends plugins and connections. */
@@ -107,50 +98,37 @@ export class Prober {
     await this.#connections.close();
   }
 
-  async #pass(profile: Profile, { name, rights, identify, signal, facts }: Asked, pass: Pass): Promise<void> {
-    const { providers } = this.#providers;
-    let refusal: ProfileError | undefined;
-    const access = await pass('profile', () => {
-      const found = tryToResolve(profile, providers);
-      // The error says whether the profile or the provider's rules are at fault.
-      if (found instanceof ProfileError && !isOfProvider(found)) throw found;
-      if (found instanceof ProfileError) refusal = found;
-      return { ...describeProfile(profile), value: found instanceof ProfileError ? undefined : found };
-    });
-    const { resolved, probe } = await pass('provider', () => {
-      if (!access) throw refusal;
-      return { ...describeAccess(access), value: { resolved: access, probe: this.#probe(name, access, signal) } };
-    });
-    try {
-      await pass('plugin', async () => {
-        const found = await probe.plugin(resolved, this.#providers.options.pluginPolicy?.policyType ?? 'AllowAll');
-        return { ...found, warnings: [...(found.warnings ?? []), ...(this.#warnings.get(name) ?? [])] };
-      });
-      await pass('proxy', () => probe.proxy());
-      await pass('connection', () => probe.connection());
-      const identity = await pass('authentication', () => probe.authentication(resolved));
-      await pass('identity', () => probe.identity(identity));
-      facts.version = await pass('version', () => probe.version(profile));
-      if (identify) facts.clusterId = await probe.clusterId().catch(() => undefined);
-      await pass('ready', () => probe.ready());
-      if (rights) await pass('permissions', () => probe.permissions(rights));
-    } finally {
-      await probe.close();
-    }
-  }
-
   #probe(name: string, access: ResolvedAccess, signal: AbortSignal): ClusterProbe {
     const configured = this.#providers.providers.find((provider) => provider.name === access.provider);
-    return new ClusterProbe(this.#connections, destinationOf(name, access, configured), signal, (command) =>
-      this.#find(command),
-    );
+    return new ClusterProbe(this.#connections, destinationOf(name, access, configured), signal);
   }
 
-  /** Clusters share plugins. */
-  #find(command: string): Promise<Executable> {
-    const found = this.#executables.get(command) ?? findExecutable(command, process.env.PATH ?? '');
-    this.#executables.set(command, found);
-    return found;
+  /** The stages that need the cluster. */
+  #stepsOf(probe: ClusterProbe, profile: Profile, { rights, identify }: ProbeOptions): readonly Step[] {
+    const policy = this.#providers.options.pluginPolicy?.policyType ?? 'AllowAll';
+    return [
+      [
+        'plugin',
+        async () => {
+          const { warnings = [], ...found } = await probe.plugin(policy);
+          return { ...found, warnings: [...warnings, ...(this.#warnings.get(profileName(profile)) ?? [])] };
+        },
+      ],
+      ['proxy', () => probe.proxy()],
+      ['connection', () => probe.connection()],
+      ['authentication', () => probe.authentication()],
+      ['identity', () => probe.identity()],
+      [
+        'version',
+        async () => {
+          const found = await probe.version(profile);
+          if (identify) await probe.identify();
+          return found;
+        },
+      ],
+      ['ready', () => probe.ready()],
+      ...(rights ? [['permissions', () => probe.permissions(rights)] as const] : []),
+    ];
   }
 
   #warned(fields: object, message: string): void {
@@ -162,20 +140,11 @@ export class Prober {
   }
 }
 
-interface Facts {
-  version?: string | undefined;
-  clusterId?: string | undefined;
-}
-interface Asked extends Pick<ProbeOptions, 'rights' | 'identify' | 'signal'> {
-  readonly name: string;
-  readonly facts: Facts;
-}
-type Pass = <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>) => Promise<T>;
+type Step = readonly [stage: StageName, look: () => Found | Promise<Found>];
 
-/** A stage failed, so the next ones are skipped. */
-class Stopped extends Error {}
-
-function describeProfile(profile: Profile): Omit<Found<void>, 'value'> {
+function describeProfile(profile: Profile, access: ResolvedAccess | ProfileError): Found {
+  // The error says whether the profile or the provider's rules are at fault.
+  if (access instanceof ProfileError && !isOfProvider(access)) throw access;
   const { ready, message, reason } = controlPlaneReadiness({ metadata: emptyMetadata, ...profile, ...kind });
   if (ready === 'yes') {
     const isReported = reason !== 'NOT_REPORTED';
@@ -189,13 +158,20 @@ function describeProfile(profile: Profile): Omit<Found<void>, 'value'> {
 const kind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
 const emptyMetadata = { name: '', uid: '', resourceVersion: '' };
 
-function describeAccess({ provider, cluster, ignored }: ResolvedAccess) {
+function describeAccess(access: ResolvedAccess | ProfileError): Found {
+  if (access instanceof ProfileError) throw access;
+  const { provider, cluster, ignored } = access;
   const warnings = ignored.map(({ path, reason }) => `${path} is not applied: ${reason}`);
   return { message: printable(`${provider}, ${cluster.server}`, maxBytes), warnings };
 }
 
 /** The most bytes of a text that the library did not write. */
 const maxBytes = 1_024;
+
+const nothingWithin = (timeoutMs: number) => ({
+  message: `nothing came within ${timeoutMs / 1_000} s`,
+  hint: 'see what hangs, or give it more --timeout',
+});
 
 const timeoutHint = 'a plugin may take the lesser of --timeout and --clusterprofile-plugin-timeout';
 

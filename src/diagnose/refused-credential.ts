@@ -26,7 +26,7 @@ export function describeGiven(
   { authorization, keyPair, expiresAt, token }: Credential,
   by: string,
   now: number,
-): Omit<Found<void>, 'value'> {
+): Found {
   const what = [authorization ? 'a token' : '', keyPair ? 'a client certificate' : ''].filter(Boolean).join(' and ');
   const ofToken = expiryOfJwt(token ?? '');
   // By name: the answer's own comes first, since clients go by it.

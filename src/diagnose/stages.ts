@@ -43,7 +43,7 @@ export interface Decision {
 }
 
 /** What a stage has found. */
-export interface Found<T> {
+export interface Found {
   readonly message: string;
   readonly warnings?: readonly string[];
   /** There was nothing to check. */
@@ -51,7 +51,6 @@ export interface Found<T> {
   /** The stage failed, and the next ones are checked all the same. */
   readonly failed?: { readonly code?: string; readonly hint: string };
   readonly rights?: readonly Decision[];
-  readonly value: T;
 }
 
 export interface ClusterReport {
