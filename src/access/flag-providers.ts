@@ -10,6 +10,7 @@ interface Draft {
   readonly name: string;
   readonly fields: Map<string, unknown>;
 }
+type Drafts = ReadonlyMap<string, Draft>;
 
 /** A flag as shown in messages: the access type and the field, without the value, which may contain a secret. */
 function shownFlag(name: string, before: string | undefined): string {
@@ -17,85 +18,64 @@ function shownFlag(name: string, before: string | undefined): string {
 }
 
 /** `--clusterprofile-access-provider`: a draft for each access type. */
-export function readProviders(given: readonly string[], problems: Problem[]): ReadonlyMap<string, Draft> {
+export function readProviders(given: readonly string[], problems: Problem[]): Drafts {
   const drafts = new Map<string, Draft>();
   for (const value of given) {
-    const flag = shownFlag('clusterprofile-access-provider', /^([^=]*)=/.exec(value)?.[1]);
-    const problem = (message: string) => problems.push({ path: flag, message });
-    const equals = value.indexOf('=');
-    const name = value.slice(0, Math.max(equals, 0)).trim();
-    if (equals < 0) {
-      problem('has no "=": write the access type, "=", then the command');
-      continue;
-    }
-    if (name === '') {
-      problem('has no access type before the "="');
-      continue;
-    }
-    if (drafts.has(name)) {
-      problem(`the access type "${name}" is configured twice: give each type once`);
-      continue;
-    }
-    const split = splitWords(unwrapQuotes(value.slice(equals + 1).trim()));
-    if ('unclosed' in split) {
-      problem(`the quote ${split.unclosed} is never closed`);
-      continue;
-    }
-    const [command, ...args] = split.words;
-    if (!command) {
-      problem(`has no command after "${name}=": name the plugin's executable`);
-      continue;
-    }
-    if (value.includes('\0')) {
-      problem('holds a NUL character, which no process can be given');
-      continue;
-    }
-    const fields = new Map<string, unknown>([
-      ['execConfig.command', command],
-      ['execConfig.args', args],
-    ]);
-    drafts.set(name, { name, fields });
+    const message = addDraft(value, drafts);
+    if (message === undefined) continue;
+    problems.push({ path: shownFlag('clusterprofile-access-provider', /^([^=]*)=/.exec(value)?.[1]), message });
   }
   return drafts;
 }
 
+/** Returns what is wrong with the value, if anything. */
+function addDraft(value: string, drafts: Map<string, Draft>): string | undefined {
+  const [, before, commandLine = ''] = /^([^=]*)=(.*)$/s.exec(value) ?? [];
+  if (before === undefined) return 'has no "=": write the access type, "=", then the command';
+  const name = before.trim();
+  if (name === '') return 'has no access type before the "="';
+  if (drafts.has(name)) return `the access type "${name}" is configured twice: give each type once`;
+  const split = splitWords(unwrapQuotes(commandLine.trim()));
+  if ('unclosed' in split) return `the quote ${split.unclosed} is never closed`;
+  const [command, ...args] = split.words;
+  if (!command) return `has no command after "${name}=": name the plugin's executable`;
+  if (value.includes('\0')) return 'holds a NUL character, which no process can be given';
+  const fields = new Map<string, unknown>([
+    ['execConfig.command', command],
+    ['execConfig.args', args],
+  ]);
+  drafts.set(name, { name, fields });
+  return undefined;
+}
+
 /** `--clusterprofile-access-provider-option`: fields of the drafts. */
-export function readOptions(given: readonly string[], drafts: ReadonlyMap<string, Draft>, problems: Problem[]): void {
+export function readOptions(given: readonly string[], drafts: Drafts, problems: Problem[]): void {
   for (const value of given) {
-    const match = /^([^=]*)=([^=]*)=([\s\S]*)$/.exec(value);
-    const before = match ? `${match[1]}=${match[2]}` : /^([^=]*)=/.exec(value)?.[1];
-    const flag = shownFlag('clusterprofile-access-provider-option', before);
-    const problem = (message: string) => problems.push({ path: flag, message });
-    if (!match) {
-      problem('must be the access type, "=", a field of the provider file, "=", its value');
-      continue;
-    }
-    const [, name = '', field = '', text = ''] = match;
-    const draft = drafts.get(name.trim());
-    if (!draft) {
-      problem(unknownType(name.trim(), drafts));
-      continue;
-    }
-    if (field === 'name' || field === 'execConfig.command' || field === 'execConfig.args') {
-      problem(`"${field}" is already said by --clusterprofile-access-provider: change it there`);
-      continue;
-    }
-    if (!providerFieldPaths.includes(field)) {
-      const meant = nearest(field, providerFieldPaths);
-      problem(`"${field}" is not a field of a provider${meant ? ` (did you mean ${meant}?)` : ''}`);
-      continue;
-    }
-    if (draft.fields.has(field)) {
-      problem(`"${field}" of ${name} is set twice`);
-      continue;
-    }
-    const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
-    if (document.errors.length > 0) {
-      problem(`the value of "${field}" is not YAML`);
-      continue;
-    }
-    draft.fields.set(field, document.toJS());
+    const message = setField(value, drafts);
+    if (message === undefined) continue;
+    const [, before] = /^([^=]*(?:=[^=]*)?)=/.exec(value) ?? [];
+    problems.push({ path: shownFlag('clusterprofile-access-provider-option', before), message });
   }
+}
+
+/** Returns what is wrong with the value, if anything. */
+function setField(value: string, drafts: Drafts): string | undefined {
+  const [, name = '', field, text = ''] = /^([^=]*)=([^=]*)=(.*)$/s.exec(value) ?? [];
+  if (field === undefined) return 'must be the access type, "=", a field of the provider file, "=", its value';
+  const draft = drafts.get(name.trim());
+  if (!draft) return unknownType(name.trim(), drafts);
+  if (['name', 'execConfig.command', 'execConfig.args'].includes(field)) {
+    return `"${field}" is already said by --clusterprofile-access-provider: change it there`;
+  }
+  if (!providerFieldPaths.includes(field)) {
+    const meant = nearest(field, providerFieldPaths);
+    return `"${field}" is not a field of a provider${meant ? ` (did you mean ${meant}?)` : ''}`;
+  }
+  if (draft.fields.has(field)) return `"${field}" of ${name} is set twice`;
+  const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
+  if (document.errors.length > 0) return `the value of "${field}" is not YAML`;
+  draft.fields.set(field, document.toJS());
+  return undefined;
 }
 
 /** A flag that sets a policy: its field in the provider file, and its values. */
@@ -109,7 +89,7 @@ interface PolicyFlag {
 export function readPolicies(
   given: readonly string[],
   { name: flagName, field, policies }: PolicyFlag,
-  drafts: ReadonlyMap<string, Draft>,
+  drafts: Drafts,
   problems: Problem[],
 ): void {
   let bare: string | undefined;
@@ -141,7 +121,7 @@ export function readPolicies(
   }
 }
 
-function unknownType(name: string, drafts: ReadonlyMap<string, Draft>): string {
+function unknownType(name: string, drafts: Drafts): string {
   const names = [...drafts.keys()];
   const meant = nearest(name, names);
   const known = names.length === 0 ? 'no flag configures any type' : `flags configure ${names.join(', ')}`;
