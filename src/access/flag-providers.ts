@@ -3,7 +3,7 @@ import { parseDocument } from 'yaml';
 import type { Problem } from '../errors/index.ts';
 import type { ConfiguredProvider } from './provider.ts';
 import { parseProviders, providerFieldPaths } from './provider-schema.ts';
-import { nearest } from './schema-problems.ts';
+import { suggestion } from './schema-problems.ts';
 
 /** A provider that is being built from flags, in the shape of the provider file. */
 interface Draft {
@@ -68,8 +68,7 @@ function setField(value: string, drafts: Drafts): string | undefined {
     return `"${field}" is already said by --clusterprofile-access-provider: change it there`;
   }
   if (!providerFieldPaths.includes(field)) {
-    const meant = nearest(field, providerFieldPaths);
-    return `"${field}" is not a field of a provider${meant ? ` (did you mean ${meant}?)` : ''}`;
+    return `"${field}" is not a field of a provider${suggestion(field, providerFieldPaths)}`;
   }
   if (draft.fields.has(field)) return `"${field}" of ${name} is set twice`;
   const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
@@ -99,8 +98,7 @@ export function readPolicies(
     const equals = value.indexOf('=');
     const policy = value.slice(equals + 1).trim();
     if (!policies.includes(policy)) {
-      const meant = nearest(policy, policies);
-      problem(`"${policy}" is not a policy: write ${policies.join(' or ')}${meant ? ` (did you mean ${meant}?)` : ''}`);
+      problem(`"${policy}" is not a policy: write ${policies.join(' or ')}${suggestion(policy, policies)}`);
       continue;
     }
     if (equals < 0) {
@@ -123,9 +121,8 @@ export function readPolicies(
 
 function unknownType(name: string, drafts: Drafts): string {
   const names = [...drafts.keys()];
-  const meant = nearest(name, names);
   const known = names.length === 0 ? 'no flag configures any type' : `flags configure ${names.join(', ')}`;
-  return `"${name}" is configured by no --clusterprofile-access-provider${meant ? ` (did you mean ${meant}?)` : `: ${known}`}`;
+  return `"${name}" is configured by no --clusterprofile-access-provider${suggestion(name, names, `: ${known}`)}`;
 }
 
 /** A draft in the shape of the provider file, with the defaults of a flag-configured provider. */

@@ -22,7 +22,7 @@ import {
   userSchema,
 } from './kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from './resolve.ts';
-import { nearest, schemaProblems } from './schema-problems.ts';
+import { schemaProblems, suggestion } from './schema-problems.ts';
 
 /** The access that one context of a kubeconfig describes. */
 export interface KubeconfigAccess {
@@ -120,9 +120,9 @@ function find(
   const entry = name === undefined ? undefined : lists[list].get(name);
   if (entry) return entry;
   const known = [...lists[list].keys()];
-  const meant = name === undefined ? undefined : nearest(name, known);
-  const hint = meant ? ` (did you mean ${meant}?)` : ` (found: ${known.join(', ') || 'none'})`;
-  report(asked, name === undefined ? `is missing${hint}` : `names "${name}", which is not in ${list}${hint}`);
+  const found = ` (found: ${known.join(', ') || 'none'})`;
+  if (name === undefined) report(asked, `is missing${found}`);
+  else report(asked, `names "${name}", which is not in ${list}${suggestion(name, known, found)}`);
   return undefined;
 }
 

@@ -11,7 +11,7 @@ import {
   lastOfEachName,
   type Provider,
 } from './provider.ts';
-import { nearest, type SchemaProblem, schemaProblems } from './schema-problems.ts';
+import { type SchemaProblem, schemaProblems, suggestion } from './schema-problems.ts';
 import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
 import { readYaml } from './yaml-text.ts';
 
@@ -21,10 +21,8 @@ const mustBe = (what: string) => ({ error: `must be ${what}` });
 const nonEmpty = (what: string) => z.string(mustBe(what)).min(1, mustBe(what)).refine(withoutNul, noNul);
 const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, {
-    error: ({ input }) => {
-      const meant = typeof input === 'string' ? nearest(input, values) : undefined;
-      return `must be one of ${values.join(', ')}${meant ? ` (did you mean ${meant}?)` : ''}`;
-    },
+    error: ({ input }) =>
+      `must be one of ${values.join(', ')}${typeof input === 'string' ? suggestion(input, values) : ''}`,
   });
 
 /** @internal */

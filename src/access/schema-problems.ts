@@ -27,9 +27,8 @@ export function schemaProblems(
     const others = known(issue.path);
     return issue.keys.map((key) => {
       const keys = [...issue.path, key];
-      const meant = nearest(key, others);
-      const hint = meant ? ` (did you mean ${meant}?)` : others.length > 0 ? `; known are ${others.join(', ')}` : '';
-      return { path: fieldPath(keys), keys, message: `is not ${what}${hint}` };
+      const all = others.length > 0 ? `; known are ${others.join(', ')}` : '';
+      return { path: fieldPath(keys), keys, message: `is not ${what}${suggestion(key, others, all)}` };
     });
   });
 }
@@ -40,6 +39,12 @@ export function fieldPath(keys: readonly PropertyKey[]): string {
     if (typeof key === 'number') return `${path}[${key}]`;
     return path === '' ? String(key) : `${path}.${String(key)}`;
   }, '');
+}
+
+/** ` (did you mean google?)`; `otherwise` if it is near to none of the candidates. */
+export function suggestion(word: string, candidates: readonly string[], otherwise = ''): string {
+  const meant = nearest(word, candidates);
+  return meant === undefined ? otherwise : ` (did you mean ${meant}?)`;
 }
 
 /**
