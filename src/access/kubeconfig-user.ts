@@ -1,8 +1,7 @@
 /** Reads the user of a kubeconfig: its plugin, its static credentials, and the user that it impersonates. Pure. */
 import { z } from 'zod';
 import { type ImpersonationHeaders, impersonationHeaders } from './impersonation.ts';
-import { lastOfEachName } from './provider.ts';
-import { envVarSchema, execConfigSchema } from './provider-schema.ts';
+import { environmentOf, envVarSchema, execConfigSchema, interactiveMode } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
 
 /** A certificate or key, as data or as the path of a file. */
@@ -41,10 +40,10 @@ export const userSchema = z.object({
     // Lenient, like kubectl: a file that works there works here.
     .object({
       ...execConfigSchema.shape,
-      env: z.array(lenientEnvVar, mustBe('a list of objects with name and value')).nullish(),
+      env: environmentOf(lenientEnvVar),
       provideClusterInfo: execConfigSchema.shape.provideClusterInfo.nullish(),
       installHint: text('text'),
-      interactiveMode: z.preprocess((value) => value || undefined, execConfigSchema.shape.interactiveMode),
+      interactiveMode: z.preprocess((value) => value || undefined, interactiveMode.optional()),
     })
     .nullish(),
   'auth-provider': anything,
@@ -81,19 +80,19 @@ export function readExec(
   const { apiVersion, command, args, env, provideClusterInfo, installHint } = exec;
   // KEP-541: earlier versions have no such field, and always get the terminal.
   const earlier = apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
-  const interactiveMode = exec.interactiveMode ?? earlier;
-  if (!interactiveMode) {
+  const mode = exec.interactiveMode ?? earlier;
+  if (!mode) {
     report(`${at}.exec.interactiveMode`, 'is missing: set it to Never, IfAvailable or Always');
     return undefined;
   }
   return {
     apiVersion,
     command: command.includes('/') ? inFolder(command) : command,
-    args: args ?? [],
-    env: lastOfEachName(env ?? []),
+    args,
+    env,
     provideClusterInfo: provideClusterInfo ?? false,
     ...(installHint ? { installHint } : {}),
-    interactiveMode,
+    interactiveMode: mode,
   };
 }
 

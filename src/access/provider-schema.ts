@@ -5,6 +5,7 @@ import {
   apiVersions,
   type ConfiguredProvider,
   cliArgsPolicies,
+  type EnvVar,
   envNameProblem,
   envVarsPolicies,
   interactiveModes,
@@ -37,6 +38,16 @@ export const envVarSchema = z.strictObject(
   mustBe('an object with name and value'),
 );
 
+/** @internal A list of variables, each name once. */
+export const environmentOf = <T extends z.ZodType<EnvVar>>(variable: T) =>
+  z
+    .array(variable, mustBe('a list of objects with name and value'))
+    .nullish()
+    .transform((env) => lastOfEachName(env ?? []));
+
+/** @internal */
+export const interactiveMode = oneOf(interactiveModes);
+
 /** @internal */
 export const execConfigSchema = z.strictObject(
   {
@@ -44,11 +55,12 @@ export const execConfigSchema = z.strictObject(
     command: nonEmpty('the path or name of an executable'),
     args: z
       .array(z.string(mustBe('text (quote numbers and booleans)')).refine(withoutNul, noNul), mustBe('a list of text'))
-      .nullish(),
-    env: z.array(envVarSchema, mustBe('a list of objects with name and value')).nullish(),
-    provideClusterInfo: z.boolean(mustBe('true or false')).optional(),
+      .nullish()
+      .transform((args) => args ?? []),
+    env: environmentOf(envVarSchema),
+    provideClusterInfo: z.boolean(mustBe('true or false')).default(false),
     installHint: z.string(mustBe('text')).optional(),
-    interactiveMode: oneOf(interactiveModes).optional(),
+    interactiveMode: interactiveMode.default('Never'),
   },
   mustBe('an object with apiVersion and command'),
 );
@@ -83,17 +95,17 @@ const providerSchema = z.strictObject(
     name: nonEmpty('the name of an access type').describe('the name of an access type of ClusterProfiles'),
     execConfig: execConfigSchema.describe('the credential plugin, as a kubeconfig has it'),
     profileSourcedCLIArgsPolicy: oneOf(cliArgsPolicies)
-      .optional()
+      .default('Ignore')
       .describe('what becomes of arguments that a profile adds; Ignore without it'),
     profileSourcedEnvVarsPolicy: oneOf(envVarsPolicies)
-      .optional()
+      .default('Ignore')
       .describe('what becomes of variables that a profile adds; Ignore without it'),
     allowedProfiles: allowedProfilesSchema
       .optional()
       .describe('the ClusterProfiles that may use this provider; all without it'),
     allowInsecureTLS: z
       .boolean(mustBe('true or false'))
-      .optional()
+      .default(false)
       .describe('whether a profile may switch the verification of TLS off; false without it'),
     allowedServers: urlPatterns('https:', 'http:').describe('where the credential may be sent; anywhere without it'),
     allowedServerNames: patterns('host name', parseHostPattern).describe(
@@ -141,7 +153,11 @@ export function parseProviders(
   if (!parsed.success) return { problems: schemaProblems(parsed.error, { known: fieldsAt }) };
   const duplicates = duplicateNames(parsed.data.providers.map(({ name }) => name));
   if (duplicates.length > 0) return { problems: duplicates };
-  return { providers: parsed.data.providers.map(withDefaults) };
+  const withVersions = (provider: z.output<typeof providerSchema>): ConfiguredProvider => ({
+    ...provider,
+    acceptedVersions: [provider.execConfig.apiVersion],
+  });
+  return { providers: parsed.data.providers.map(withVersions) };
 }
 
 /** Validates providers given in code. */
@@ -149,26 +165,6 @@ export function configureProviders(providers: readonly Provider[]): readonly Con
   const parsed = parseProviders({ providers });
   if ('problems' in parsed) throw new ConfigurationError('PROVIDER_INVALID', 'providers', parsed.problems);
   return parsed.providers;
-}
-
-function withDefaults({ execConfig, ...provider }: z.output<typeof providerSchema>): ConfiguredProvider {
-  const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = execConfig;
-  return {
-    ...provider,
-    execConfig: {
-      apiVersion,
-      command,
-      args: args ?? [],
-      env: lastOfEachName(env ?? []),
-      provideClusterInfo: provideClusterInfo ?? false,
-      ...(installHint ? { installHint } : {}),
-      interactiveMode: interactiveMode ?? 'Never',
-    },
-    profileSourcedCLIArgsPolicy: provider.profileSourcedCLIArgsPolicy ?? 'Ignore',
-    profileSourcedEnvVarsPolicy: provider.profileSourcedEnvVarsPolicy ?? 'Ignore',
-    allowInsecureTLS: provider.allowInsecureTLS ?? false,
-    acceptedVersions: [apiVersion],
-  };
 }
 
 /** A duplicate name: the second provider could never be used. */

@@ -99,7 +99,7 @@ export interface ConfiguredProvider {
   readonly allowedProxies?: readonly UrlPattern[] | undefined;
   readonly allowedEnvVars?: readonly string[] | undefined;
   readonly allowedArgs?: readonly string[] | undefined;
-  readonly execConfig: Required<Omit<ExecConfig, 'installHint'>> & Pick<ExecConfig, 'installHint'>;
+  readonly execConfig: Required<Omit<ExecConfig, 'installHint'>> & { readonly installHint?: string | undefined };
   readonly profileSourcedCLIArgsPolicy: CLIArgsPolicy;
   readonly profileSourcedEnvVarsPolicy: EnvVarsPolicy;
   readonly allowInsecureTLS: boolean;

@@ -110,7 +110,7 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
       ...(appendIfNotExists.length === 0 ? {} : { appendIfNotExists }),
       provideClusterInfo,
       ...(config === undefined ? {} : { config }),
-      ...(installHint === undefined ? {} : { installHint }),
+      ...(installHint ? { installHint } : {}),
       interactiveMode,
     },
     ignored: listed(ignored),
