@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ProfileErrorCode } from '../errors/index.ts';
 import type { Json } from './json.ts';
+import { mustBe } from './schema-problems.ts';
 
 /** The fields of a ClusterProfile (`multicluster.x-k8s.io/v1alpha1`, KEP-4322) that this package reads. Others are allowed. */
 export interface ClusterProfile {
@@ -62,17 +63,18 @@ export interface NamedExtension {
   readonly extension?: Json | null;
 }
 
-const text = (what: string) =>
+/** @internal As in Kubernetes, `null` and an empty string mean absent. */
+export const text = (what: string) =>
   z
-    .string({ error: `must be ${what}` })
+    .string(mustBe(what))
     .nullish()
     .transform((value) => value || undefined);
 const flag = z
-  .boolean({ error: 'must be true or false' })
+  .boolean(mustBe('true or false'))
   .nullish()
   .transform((value) => value ?? false);
 
-/** @internal As in Kubernetes, `null` and an empty string mean absent. */
+/** @internal */
 export const clusterSchema = z.object(
   {
     server: text('an https:// URL'),
@@ -85,15 +87,15 @@ export const clusterSchema = z.object(
     extensions: z
       .array(
         z.object(
-          { name: z.string({ error: 'must be the name of an extension' }), extension: z.unknown().optional() },
-          { error: 'must be an object with name and extension' },
+          { name: z.string(mustBe('the name of an extension')), extension: z.unknown().optional() },
+          mustBe('an object with name and extension'),
         ),
-        { error: 'must be a list of extensions' },
+        mustBe('a list of extensions'),
       )
       .nullish()
       .transform((value) => value ?? []),
   },
-  { error: 'must be an object' },
+  mustBe('an object'),
 );
 
 /** @internal A parsed cluster, with a default for every absent field. */

@@ -13,9 +13,6 @@ const units: Readonly<Record<string, number>> = {
 /** The longest duration in Go: 2^63 nanoseconds. */
 const longestGoMs = 2 ** 63 * 1e-6;
 
-/** The longest time of a timer, in milliseconds: setTimeout takes no more. */
-export const longestMs = 2 ** 31 - 1;
-
 /** Milliseconds of a Go duration such as `1h30m` or `.5s`; `undefined` if Go would refuse it. */
 export function parseDuration(text: string): number | undefined {
   const [, sign = '', rest = ''] = /^([+-]?)(.*)$/s.exec(text) ?? [];

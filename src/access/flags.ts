@@ -1,5 +1,6 @@
 import { ConfigurationError, type Problem } from '../errors/index.ts';
-import { longestMs, parseDuration } from './duration.ts';
+import { longestMs } from '../util/abortable.ts';
+import { parseDuration } from './duration.ts';
 import { finish, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { type PluginPolicy, pluginPolicySchema, policyTypes } from './plugin-policy.ts';
 import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';

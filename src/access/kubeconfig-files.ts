@@ -5,8 +5,8 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
-import { mustBe, type Report, text } from './kubeconfig-user.ts';
-import { schemaProblems } from './schema-problems.ts';
+import { anyText, type Report } from './kubeconfig-user.ts';
+import { mustBe, schemaProblems } from './schema-problems.ts';
 import { kubernetesYaml, parseYaml, type YamlText } from './yaml-text.ts';
 
 /** One kubeconfig. */
@@ -66,12 +66,12 @@ const entries = (field: string) =>
 
 const kubeconfigSchema = z.object(
   {
-    apiVersion: text().refine((version) => version === undefined || version === 'v1', mustBe('v1')),
-    kind: text().refine((kind) => kind === undefined || kind === 'Config', mustBe('Config: this is no kubeconfig')),
+    apiVersion: anyText.refine((version) => version === undefined || version === 'v1', mustBe('v1')),
+    kind: anyText.refine((kind) => kind === undefined || kind === 'Config', mustBe('Config: this is no kubeconfig')),
     clusters: entries(lists.clusters),
     users: entries(lists.users),
     contexts: entries(lists.contexts),
-    'current-context': text(),
+    'current-context': anyText,
     extensions: z.unknown().optional(),
   },
   mustBe('an object with clusters, users and contexts'),

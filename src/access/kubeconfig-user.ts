@@ -1,8 +1,10 @@
 /** Reads the user of a kubeconfig: its plugin, its static credentials, and the user that it impersonates. Pure. */
 import { z } from 'zod';
+import { text } from './cluster-profile.ts';
 import { type ImpersonationHeaders, impersonationHeaders } from './impersonation.ts';
 import { environmentOf, envVarSchema, execConfigSchema, interactiveMode } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
+import { mustBe } from './schema-problems.ts';
 
 /** A certificate or key, as data or as the path of a file. */
 export type PemSource = { readonly pem: string } | { readonly file: string };
@@ -17,13 +19,8 @@ export interface StaticUser {
   readonly key?: PemSource;
 }
 
-export const mustBe = (what: string) => ({ error: `must be ${what}` });
-/** As in Kubernetes, `null` and an empty string count as absent. */
-export const text = (what = 'text (quote numbers and booleans)') =>
-  z
-    .string(mustBe(what))
-    .nullish()
-    .transform((value) => value || undefined);
+/** Any text; absent if it is empty. */
+export const anyText = text('text (quote numbers and booleans)');
 const texts = z
   .array(z.string(mustBe('text')), mustBe('a list of text'))
   .nullish()
@@ -47,23 +44,23 @@ export const userSchema = z.object({
     })
     .nullish(),
   'auth-provider': anything,
-  token: text(),
-  tokenFile: text(),
-  username: text(),
-  password: text(),
-  'client-certificate': text(),
-  'client-certificate-data': text(),
-  'client-key': text(),
-  'client-key-data': text(),
-  as: text(),
-  'as-uid': text(),
+  token: anyText,
+  tokenFile: anyText,
+  username: anyText,
+  password: anyText,
+  'client-certificate': anyText,
+  'client-certificate-data': anyText,
+  'client-key': anyText,
+  'client-key-data': anyText,
+  as: anyText,
+  'as-uid': anyText,
   'as-groups': texts,
   'as-user-extra': z
     .record(z.string(), texts, mustBe('an object that maps names to lists of text'))
     .nullish()
     .transform((value) => value ?? {}),
 });
-export const contextSchema = z.object({ cluster: text(), user: text(), namespace: text() }, mustBe('an object'));
+export const contextSchema = z.object({ cluster: anyText, user: anyText, namespace: anyText }, mustBe('an object'));
 type User = z.output<typeof userSchema>;
 
 /** Reports a problem at a path of the kubeconfig. */

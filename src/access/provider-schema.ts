@@ -12,13 +12,12 @@ import {
   lastOfEachName,
   type Provider,
 } from './provider.ts';
-import { type SchemaProblem, schemaProblems, suggestion } from './schema-problems.ts';
+import { mustBe, type SchemaProblem, schemaProblems, suggestion } from './schema-problems.ts';
 import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
 import { readYaml } from './yaml-text.ts';
 
 const noNul = { error: 'holds a NUL character, which no process can be given' };
 const withoutNul = (value: string) => !value.includes('\0');
-const mustBe = (what: string) => ({ error: `must be ${what}` });
 const nonEmpty = (what: string) => z.string(mustBe(what)).min(1, mustBe(what)).refine(withoutNul, noNul);
 const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, {

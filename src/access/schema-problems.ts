@@ -16,6 +16,9 @@ interface UnknownKeys {
   readonly known: (path: readonly PropertyKey[]) => readonly string[];
 }
 
+/** The rule of a schema, for its message. */
+export const mustBe = (what: string) => ({ error: `must be ${what}` });
+
 /** Reports each unknown key separately, with the nearest known one. */
 export function schemaProblems(
   error: z.ZodError | undefined,

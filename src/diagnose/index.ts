@@ -5,9 +5,9 @@
 
 export { checkCluster, hasLogin, type ResolvedCluster } from '../access/cluster.ts';
 export { type AccessProvider, type Condition, clusterSchema, type NamedExtension } from '../access/cluster-profile.ts';
-export { longestMs, parseDuration } from '../access/duration.ts';
+export { parseDuration } from '../access/duration.ts';
 export { extensionNames } from '../access/extensions.ts';
-export { type FlaggedOptions, flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
+export { flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
 export { copyJson, type Json } from '../access/json.ts';
 export { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 export {
@@ -77,7 +77,7 @@ export { hideShapes } from '../redaction/secret-shapes.ts';
 // Servers.
 export { listPath } from '../rest/api/discovery.ts';
 export type { KubeconfigSource } from '../rest/from-kubeconfig.ts';
-export { abortable } from '../util/abortable.ts';
+export { abortable, longestMs } from '../util/abortable.ts';
 export { backoffMs } from '../util/backoff.ts';
 export { homeKubeconfig, makeFolder, statsOf } from '../util/folders.ts';
 export { codeFieldOf, errnoOf, isObject } from '../util/guards.ts';
@@ -114,7 +114,6 @@ export { type CallProviders, Prober } from './prober.ts';
 export { at, isOfProvider, listAt, type Profile, textAt, tryToResolve, withoutProfile } from './profile.ts';
 export {
   type ClusterReport,
-  type Decision,
   failedStage,
   isAnonymous,
   type Stage,

@@ -1,10 +1,10 @@
 /** The options that clusters and images share. */
 import { z } from 'zod';
-import { longestMs } from '../access/duration.ts';
-import { schemaProblems } from '../access/schema-problems.ts';
+import { mustBe, schemaProblems } from '../access/schema-problems.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { defaultMaxConcurrentPlugins } from '../exec/run-limit.ts';
 import { defaultLogger, type Logger, safeLogger } from '../observability/logger.ts';
+import { longestMs } from '../util/abortable.ts';
 import { isFunction, isSignal } from '../util/guards.ts';
 import { isLabel } from '../util/hosts.ts';
 
@@ -14,9 +14,9 @@ export const milliseconds = (least: number) => {
 };
 const atLeastOne = { error: 'must be a whole number of 1 or more' };
 export const wholeNumber = z.int(atLeastOne).min(1, atLeastOne);
-export const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
+export const text = (what: string) => z.string(mustBe(what)).min(1, mustBe(what));
 export const nameOf = (what: string, isName: (text: string) => boolean, rule: string) =>
-  z.string({ error: `must be ${what}` }).refine(isName, { error: `must be ${what}: ${rule}` });
+  z.string(mustBe(what)).refine(isName, mustBe(`${what}: ${rule}`));
 export const namespace = nameOf(
   'the name of a namespace',
   isLabel,

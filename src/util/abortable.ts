@@ -27,7 +27,7 @@ export interface Timers {
 }
 
 /** The longest time that `setTimeout` takes, in milliseconds. */
-const longestMs = 2 ** 31 - 1;
+export const longestMs = 2 ** 31 - 1;
 
 /** Waits of more than 24 days end after 24 days: callers check the time again. */
 export const systemTimers: Timers = {

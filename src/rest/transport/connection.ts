@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ResolvedCluster } from '../../access/cluster.ts';
-import { longestMs } from '../../access/duration.ts';
 import type { ImpersonationHeaders } from '../../access/impersonation.ts';
 import type { Segments } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';
@@ -12,6 +11,7 @@ import type { SourceOptions } from '../../exec/exec-credential-source.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
 import type { CredentialMetrics } from '../../observability/metrics.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
+import { longestMs } from '../../util/abortable.ts';
 import { ClusterLog, type LogOptions } from './cluster-log.ts';
 import type { Connector } from './connector.ts';
 import type { PooledRequest, WireRequest } from './pooled-request.ts';
