@@ -49,24 +49,26 @@ function silentOptions(given: Parameters<typeof parseOptions>[0], signal: AbortS
   return { ...settings, warnings: new WarningLimiter(settings), signal };
 }
 
-/** The report on a run; `-o json` has the same names. */
-export interface PluginReport extends Partial<Diagnosis> {
+/** The report on a run; `-o json` has the same names, and leaves out what is `undefined`. */
+export interface PluginReport {
   readonly command: string;
   /** The file that was run. */
-  readonly path?: string;
+  readonly path: string | undefined;
   readonly apiVersion: ApiVersion;
-  readonly server?: string;
+  readonly server: string | undefined;
   readonly durationMs: number;
-  readonly exitCode?: number;
-  readonly signal?: string;
-  readonly stdoutBytes?: number;
-  readonly stderrBytes?: number;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly stdoutBytes: number | undefined;
+  readonly stderrBytes: number | undefined;
   /** The end of it, without what looks like a secret. */
-  readonly stderr?: string;
+  readonly stderr: string | undefined;
+  readonly credential: CredentialFacts | undefined;
   /** Of the error. */
-  readonly code?: string;
+  readonly code: string | undefined;
   /** Why a client has no credential; empty if it has one. */
   readonly errors: readonly string[];
+  /** Problems that a client accepts, but that should be corrected. */
   readonly warnings: readonly string[];
 }
 
@@ -114,37 +116,31 @@ export async function judgePlugin(
   const stderr = ended && shownStderr(ended, secrets);
   return {
     command: exec.command,
-    ...('problem' in executable ? {} : { path: executable.path }),
+    path: 'problem' in executable ? undefined : executable.path,
     apiVersion: exec.apiVersion,
-    ...(cluster ? { server: cluster.server } : {}),
+    server: cluster?.server,
     durationMs,
-    ...(ended?.exitCode === undefined ? {} : { exitCode: ended.exitCode }),
-    ...(ended?.signal === undefined ? {} : { signal: ended.signal }),
-    ...(ended ? { stdoutBytes: Buffer.byteLength(ended.stdout), stderrBytes: ended.stderrBytes } : {}),
-    ...(stderr ? { stderr } : {}),
-    ...diagnosis,
-    ...(failure === undefined ? {} : { code: failure.code }),
-    errors: failure === undefined ? [] : [failure.reason],
+    exitCode: ended?.exitCode,
+    signal: ended?.signal,
+    stdoutBytes: ended && Buffer.byteLength(ended.stdout),
+    stderrBytes: ended?.stderrBytes,
+    stderr: stderr || undefined,
+    credential: diagnosis?.credential,
+    code: failure?.code,
+    errors: failure ? [failure.reason] : [],
     warnings,
   };
-}
-
-/** `-o json` has the same names. */
-interface Diagnosis {
-  /** Problems that a client accepts, but that should be corrected. */
-  readonly warnings: readonly string[];
-  readonly credential: CredentialFacts;
 }
 
 interface CredentialFacts {
   /** What the answer holds. */
   readonly kinds: readonly ('token' | 'client certificate')[];
   /** RFC 3339. */
-  readonly expirationTimestamp?: string;
-  readonly expiresInSeconds?: number;
-  readonly certificate?: { readonly notBefore: string; readonly notAfter: string };
+  readonly expirationTimestamp: string | undefined;
+  readonly expiresInSeconds: number | undefined;
+  readonly certificate: { readonly notBefore: string; readonly notAfter: string } | undefined;
   /** `exp` of a token that is a JWT. */
-  readonly tokenExpires?: string;
+  readonly tokenExpires: string | undefined;
 }
 
 /** Seconds. With a shorter lifetime of the credential the plugin would run all the time. */
@@ -157,7 +153,7 @@ export function diagnose(
   credential: Credential,
   { stderr }: Pick<Ended, 'stderr'>,
   { durationMs, now }: { readonly durationMs: number; readonly now: number },
-): Diagnosis {
+): Pick<PluginReport, 'warnings'> & { readonly credential: CredentialFacts } {
   const warnings = [
     ...adviceFor(credential, now),
     ...(credential.secrets.some((secret) => stderr.includes(secret))
@@ -172,26 +168,20 @@ export function diagnose(
 
 function factsOf(credential: Credential, now: number): CredentialFacts {
   const { authorization, keyPair, expiresAt } = credential;
-  const tokenExpires = expiryOfJwt(credential.secrets[0] ?? '');
+  const tokenExpires = expiryOfJwt(credential.token ?? '');
   return {
-    kinds: [
-      authorization === undefined ? [] : ['token' as const],
-      keyPair ? ['client certificate' as const] : [],
-    ].flat(),
-    ...(expiresAt === undefined
-      ? {}
-      : { expirationTimestamp: toRfc3339(expiresAt), expiresInSeconds: Math.floor((expiresAt - now) / 1_000) }),
-    ...(keyPair
-      ? { certificate: { notBefore: toRfc3339(keyPair.startsAt), notAfter: toRfc3339(keyPair.endsAt) } }
-      : {}),
-    ...(tokenExpires === undefined ? {} : { tokenExpires: toRfc3339(tokenExpires) }),
+    kinds: [...(authorization ? (['token'] as const) : []), ...(keyPair ? (['client certificate'] as const) : [])],
+    expirationTimestamp: expiresAt === undefined ? undefined : toRfc3339(expiresAt),
+    expiresInSeconds: expiresAt === undefined ? undefined : Math.floor((expiresAt - now) / 1_000),
+    certificate: keyPair && { notBefore: toRfc3339(keyPair.startsAt), notAfter: toRfc3339(keyPair.endsAt) },
+    tokenExpires: tokenExpires === undefined ? undefined : toRfc3339(tokenExpires),
   };
 }
 
 function adviceFor(credential: Credential, now: number): readonly string[] {
   const { keyPair, expiresAt } = credential;
   const advice: string[] = [];
-  const tokenExpires = expiryOfJwt(credential.secrets[0] ?? '');
+  const tokenExpires = expiryOfJwt(credential.token ?? '');
   if (expiresAt === undefined) {
     const known = tokenExpires ?? keyPair?.endsAt;
     const when = known === undefined ? '' : ` (it expires at ${toRfc3339(known)})`;
