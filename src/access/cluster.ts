@@ -72,11 +72,6 @@ function readAuthority(data: string, at: string, refuse: Refuse): string {
   return problem ? refuse('CA_INVALID', `${at}.certificate-authority-data`, problem) : base64;
 }
 
-/** @internal The problem with an authority (base64 of PEM), or `undefined`. */
-export function authorityProblem(base64: string): string | undefined {
-  return remembered(base64, certificatesProblem);
-}
-
 function certificatesProblem(base64: string): string | undefined {
   if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64))
     return 'is not base64: it must hold the PEM of the authority, encoded as base64';
@@ -88,10 +83,11 @@ function certificatesProblem(base64: string): string | undefined {
 const verdicts = new Map<string, string | undefined>();
 const maxVerdicts = 10_000;
 
-function remembered(text: string, problem: (text: string) => string | undefined): string | undefined {
-  const digest = hash('sha256', text, 'base64');
+/** @internal The problem with an authority (base64 of PEM), or `undefined`. */
+export function authorityProblem(base64: string): string | undefined {
+  const digest = hash('sha256', base64, 'base64');
   if (verdicts.has(digest)) return verdicts.get(digest);
-  const verdict = problem(text);
+  const verdict = certificatesProblem(base64);
   const [oldest] = verdicts.size < maxVerdicts ? [] : verdicts.keys();
   if (oldest !== undefined) verdicts.delete(oldest);
   verdicts.set(digest, verdict);

@@ -6,7 +6,7 @@ import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { anyText, type Report } from './kubeconfig-user.ts';
-import { mustBe, schemaProblems } from './schema-problems.ts';
+import { keysOf, mustBe, schemaProblems } from './schema-problems.ts';
 import { kubernetesYaml, parseYaml, type YamlText } from './yaml-text.ts';
 
 /** One kubeconfig. */
@@ -145,9 +145,4 @@ function readKubeconfigText(text: string): ParsedKubeconfig {
     ...(keys.length === 0 ? {} : placeOf(keys)),
   }));
   return { content: parsed.data, problems: [...problems, ...found], placeOf };
-}
-
-/** The parts of a path such as `users[0].user.exec`. */
-function keysOf(path: string): readonly (string | number)[] {
-  return (path.match(/[^.[\]]+/g) ?? []).map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }

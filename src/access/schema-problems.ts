@@ -44,6 +44,24 @@ export function fieldPath(keys: readonly PropertyKey[]): string {
   }, '');
 }
 
+/** The parts of a path such as `a.b[0]["c.d"].e`. */
+export function keysOf(path: string): readonly (string | number)[] {
+  const parts = path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|[^.[\]]+/g);
+  return [...parts].map(([name, index, quoted]) => {
+    if (index !== undefined) return Number(index);
+    return quoted === undefined ? name : unquoted(quoted);
+  });
+}
+
+/** Messages escape what could write to a terminal, in a way that JSON does not always know. */
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
 /** ` (did you mean google?)`; `otherwise` if it is near to none of the candidates. */
 export function suggestion(word: string, candidates: readonly string[], otherwise = ''): string {
   const meant = nearest(word, candidates);

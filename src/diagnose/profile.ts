@@ -53,21 +53,3 @@ export function listAt(value: unknown, ...keys: readonly (string | number)[]): r
   const found = at(value, ...keys);
   return Array.isArray(found) ? found : [];
 }
-
-/** The parts of a path such as `a.b[0]["c.d"].e`. */
-export function keysOf(path: string): readonly (string | number)[] {
-  const parts = path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|[^.[\]]+/g);
-  return [...parts].map(([name, index, quoted]) => {
-    if (index !== undefined) return Number(index);
-    return quoted === undefined ? name : unquoted(quoted);
-  });
-}
-
-/** Messages escape what could write to a terminal, in a way that JSON does not always know. */
-function unquoted(text: string): string {
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return text;
-  }
-}

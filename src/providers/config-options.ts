@@ -34,15 +34,17 @@ const preview = z
 const schema = z.strictObject({
   preview,
   // A program that has no user by mistake must not act as itself: the field may be left out, but not be undefined.
-  impersonate: z.strictObject(
-    {
-      user: text('the name of a user'),
-      groups: groups.optional(),
-      uid: text('the UID of a user').optional(),
-      extra: z.record(z.string(), values, { error: 'must be an object that maps names to lists of text' }).optional(),
-    },
-    { error: 'must be an object: { user, groups, uid, extra }; leave it out to impersonate nobody' },
-  ),
+  impersonate: z
+    .strictObject(
+      {
+        user: text('the name of a user'),
+        groups: groups.optional(),
+        uid: text('the UID of a user').optional(),
+        extra: z.record(z.string(), values, { error: 'must be an object that maps names to lists of text' }).optional(),
+      },
+      { error: 'must be an object: { user, groups, uid, extra }; leave it out to impersonate nobody' },
+    )
+    .exactOptional(),
 });
 
 /** @throws {ConfigurationError} `OPTION_INVALID`, names every bad option */
@@ -51,10 +53,8 @@ export function readConfigOptions(options: GetConfigOptions): {
   readonly preview: Preview | undefined;
 } {
   checkArgument('getConfig', 'options', options, isObject, 'an object: { impersonate, preview }');
-  if (Object.keys(options).length === 0) return { impersonation: {}, preview: undefined };
-  if (!('impersonate' in options))
-    return { impersonation: {}, ...parseOptionsWith(schema.omit({ impersonate: true }), options) };
   const { impersonate, preview } = parseOptionsWith(schema, options);
+  if (!impersonate) return { impersonation: {}, preview };
   const problems: Problem[] = [];
   const headers = impersonationHeaders(impersonate, (field, name, message) =>
     problems.push({ path: `impersonate.${field}${name === undefined ? '' : `.${name}`}`, message }),

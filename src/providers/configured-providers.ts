@@ -1,7 +1,7 @@
 /** The providers that an operator configured, as one list, and where a profile leads with one of them. */
 import { readFileSync } from 'node:fs';
-import type { ConfiguredProvider, Provider } from '../access/provider.ts';
-import { configureProviders, hardeningProblems, parseProviderFile } from '../access/provider-schema.ts';
+import type { ConfiguredProvider } from '../access/provider.ts';
+import { hardeningProblems, parseProviderFile } from '../access/provider-schema.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { pathBounds } from '../access/url-pattern.ts';
 import { ConfigurationError } from '../errors/index.ts';
@@ -19,27 +19,18 @@ export interface ProviderFile {
 /** Validated providers, and where they come from. */
 export class Configured {
   readonly providers: readonly ConfiguredProvider[];
-  /** Those from flags, which a reload of the file does not change. */
+  /** Those from flags or from code, which a reload of the file does not change. */
   readonly fromFlags: readonly ConfiguredProvider[];
   readonly file: ProviderFile | undefined;
-
-  private constructor(fromFlags: readonly ConfiguredProvider[], file: ProviderFile | undefined) {
-    this.providers = joinProviders(fromFlags, file);
-    this.fromFlags = fromFlags;
-    this.file = file;
-  }
-
-  /** @throws {ConfigurationError} */
-  static fromCode(providers: readonly Provider[]): Configured {
-    return new Configured(configureProviders(providers), undefined);
-  }
 
   /**
    * @param path - of the provider file
    * @throws {ConfigurationError}
    */
-  static fromFlags(fromFlags: readonly ConfiguredProvider[], path: string | undefined): Configured {
-    return new Configured(fromFlags, path === undefined ? undefined : readProviderFile(path));
+  constructor(fromFlags: readonly ConfiguredProvider[], path: string | undefined) {
+    this.fromFlags = fromFlags;
+    this.file = path === undefined ? undefined : readProviderFile(path);
+    this.providers = joinProviders(fromFlags, this.file);
   }
 }
 

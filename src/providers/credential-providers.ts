@@ -6,6 +6,7 @@ import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile, Ignored } from '../access/cluster-profile.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from '../access/flags.ts';
 import type { ConfiguredProvider, Provider } from '../access/provider.ts';
+import { configureProviders } from '../access/provider-schema.ts';
 import { printedWithoutValues, profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, ProfileError, RequestError } from '../errors/index.ts';
@@ -54,7 +55,8 @@ export class CredentialProviders {
   /** @internal For the static methods: their providers have been validated, and some come from a file. */
   constructor(configured: Configured, options?: CredentialProvidersOptions);
   constructor(given: readonly Provider[] | Configured, options: CredentialProvidersOptions = {}) {
-    const { providers, fromFlags, file } = given instanceof Configured ? given : Configured.fromCode(given);
+    const configured = given instanceof Configured ? given : new Configured(configureProviders(given), undefined);
+    const { providers, fromFlags, file } = configured;
     this.#providers = providers;
     const settings = parseOptions(options);
     if (settings.hardened) checkHardened(providers, 'providers');
@@ -101,7 +103,7 @@ export class CredentialProviders {
    */
   static fromFile(path: string, options: CredentialProvidersOptions = {}): CredentialProviders {
     checkArgument('CredentialProviders.fromFile', 'path', path, isText, 'the path of a provider file');
-    return new CredentialProviders(Configured.fromFlags([], path), options);
+    return new CredentialProviders(new Configured([], path), options);
   }
 
   /** The configured access types, in the order in which they are tried. */
@@ -267,7 +269,7 @@ function fromParsedFlags(
     problems.push({ path: '--clusterprofile-plugin-policy', message });
   }
   if (problems.length > 0) throw new ConfigurationError('FLAG_INVALID', 'flags', problems);
-  return new CredentialProviders(Configured.fromFlags(providers, providerFile), { ...options, ...flagged });
+  return new CredentialProviders(new Configured(providers, providerFile), { ...options, ...flagged });
 }
 
 type Settings = ReturnType<typeof parseOptions>;

@@ -4,12 +4,12 @@ import { isAbsolute } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { parseProviderFile } from '../../access/provider-schema.ts';
 import type { ResolvedAccess } from '../../access/resolve.ts';
-import { fieldPath } from '../../access/schema-problems.ts';
+import { fieldPath, keysOf } from '../../access/schema-problems.ts';
 import { type Place, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError, ProfileError } from '../../errors/index.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
 import { isLabel, isSubdomain } from '../../util/hosts.ts';
-import { at, keysOf, listAt, type Profile, textAt, tryToResolve, withoutProfile } from '../profile.ts';
+import { at, listAt, type Profile, textAt, tryToResolve, withoutProfile } from '../profile.ts';
 import { type AdviceRule, type Finding, type Severity, toFindings } from './finding.ts';
 
 /** A ClusterProfile in a file. `placeOf` takes the keys of its fields. */
