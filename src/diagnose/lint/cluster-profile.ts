@@ -10,7 +10,7 @@ import { ConfigurationError, ProfileError } from '../../errors/index.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
 import { isLabel, isSubdomain } from '../../util/hosts.ts';
 import { at, listAt, type Profile, textAt, tryToResolve, withoutProfile } from '../profile.ts';
-import { type AdviceRule, type Finding, type Severity, toFindings } from './finding.ts';
+import { type AdviceRule, type Finding, findingsOf } from './finding.ts';
 
 /** A ClusterProfile in a file. `placeOf` takes the keys of its fields. */
 interface GivenProfile {
@@ -38,14 +38,7 @@ export function lintClusterProfile(
   );
   for (const name of offered) {
     const configured = known.filter((provider) => provider.name === name);
-    for (const provider of configured.length > 0 ? configured : [asNew(name)]) {
-      const isKnown = configured.length > 0;
-      lintEntry(content, provider, (severity, rule, path, message) => {
-        // Report what a policy ignores only for a provider that exists, not for the assumed one.
-        if (severity !== 'error' && !isKnown && message.includes(' of provider ')) return;
-        say(severity, rule, path, message);
-      });
-    }
+    for (const provider of configured.length > 0 ? configured : [asNew(name)]) lintEntry(content, provider, say);
   }
   if (![...offered].some((name) => known.some((provider) => provider.name === name))) {
     const result = tryProvider(content, known);
@@ -78,7 +71,7 @@ const names = [
 ] as const;
 const lists = ['accessProviders', 'credentialProviders'] as const;
 
-/** A provider as an operator may write it first: it allows profiles everything that is safe. */
+/** A provider as an operator may write it first: it allows profiles everything that is safe, and ignores nothing. */
 function asNew(name: string): ConfiguredProvider {
   const apiVersion = 'client.authentication.k8s.io/v1';
   return {
@@ -118,14 +111,17 @@ function messageOf({ message, profile, path }: ProfileError): string {
   return path !== '' && text.startsWith(`${path}: `) ? text.slice(path.length + 2) : text;
 }
 
+/** The keys of a field of a provider. */
+type Field = readonly (string | number)[];
+
 /** A provider that the library accepts, and its place. */
 export interface KnownProvider {
   readonly provider: ConfiguredProvider;
   readonly file: string;
   /** How a field of it is called there: `providers[0].execConfig.command`. */
-  pathOf(field: Advice['field']): string;
+  pathOf(field: Field): string;
   /** Where a field of it stands, or the provider itself. */
-  placeOf(field: Advice['field']): Place;
+  placeOf(field: Field): Place;
 }
 
 export interface LintedProviders {
@@ -146,48 +142,26 @@ export function lintProviders(
     const providers = configured.map((provider, index) => ({
       provider,
       file,
-      pathOf: (field: Advice['field']) => fieldPath(['providers', index, ...field]),
-      placeOf: (field: Advice['field']) => toFile(placeOf(['providers', index, ...field])),
+      pathOf: (field: Field) => fieldPath(['providers', index, ...field]),
+      placeOf: (field: Field) => toFile(placeOf(['providers', index, ...field])),
     }));
     return { providers, findings: providers.flatMap(adviceOf) };
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    const place = ({ line = 1, column = 1 }) => toFile({ line, column });
-    return { providers: [], findings: toFindings(error.problems, error.code, file, place) };
+    return { providers: [], findings: findingsOf(error, file, ({ line = 1, column = 1 }) => toFile({ line, column })) };
   }
-}
-
-/** The findings about a provider that the library accepts. */
-export function adviceOf({ provider, file, pathOf, placeOf }: KnownProvider): readonly Finding[] {
-  return adviceFor(provider).map(({ rule, severity, field, message }) => ({
-    file,
-    ...placeOf(field),
-    severity,
-    rule,
-    path: pathOf(field),
-    message,
-  }));
 }
 
 const secretAdvice =
   'looks like a secret, which everyone who reads the provider file sees: have the plugin read it from a file, or from a ' +
   "variable of the controller's environment";
 
-interface Advice {
-  readonly rule: AdviceRule;
-  readonly severity: Severity;
-  /** The field of the provider that it is about, or that is missing. */
-  readonly field: readonly (string | number)[];
-  readonly message: string;
-}
-
-/** All advice on one provider. */
-function adviceFor(provider: ConfiguredProvider): readonly Advice[] {
+/** All advice on a provider that the library accepts. */
+export function adviceOf({ provider, file, pathOf, placeOf }: KnownProvider): readonly Finding[] {
   const { execConfig, allowedServers, allowedArgs, allowedEnvVars } = provider;
   const { command, args, apiVersion, provideClusterInfo } = execConfig;
-  const advice: Advice[] = [];
-  const say = (rule: AdviceRule, field: Advice['field'], message: string, severity: Severity = 'warning') =>
-    advice.push({ rule, severity, field, message });
+  const advice: Finding[] = [];
+  const say = (rule: AdviceRule, field: Field, message: string) =>
+    advice.push({ file, ...placeOf(field), severity: 'warning', rule, path: pathOf(field), message });
   if (!allowedServers && !provideClusterInfo) {
     const message =
       'the plugin gets no cluster information, so its credential goes to whatever server a profile names: list yours in ' +
@@ -217,13 +191,13 @@ function adviceFor(provider: ConfiguredProvider): readonly Advice[] {
     const message = 'client-go refuses this version: have the plugin speak client.authentication.k8s.io/v1';
     say('VERSION_OUTDATED', ['execConfig', 'apiVersion'], message);
   }
-  for (const [index, variable] of (execConfig.env ?? []).entries()) {
+  for (const [index, variable] of execConfig.env.entries()) {
     if (secretsOfEnvironment([variable]).length > 0) {
       say('SECRET_IN_PROVIDER', ['execConfig', 'env', index, 'value'], secretAdvice);
     }
   }
-  const secretsUpTo = (count: number) => secretsOfArguments((args ?? []).slice(0, count)).length;
-  for (const index of (args ?? []).keys()) {
+  const secretsUpTo = (count: number) => secretsOfArguments(args.slice(0, count)).length;
+  for (const index of args.keys()) {
     if (secretsUpTo(index + 1) > secretsUpTo(index)) {
       say('SECRET_IN_PROVIDER', ['execConfig', 'args', index], secretAdvice);
     }

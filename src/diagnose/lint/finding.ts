@@ -1,6 +1,6 @@
 /** A finding of lint: a problem that the library would refuse, or advice. */
 import type { Place } from '../../access/yaml-text.ts';
-import type { ErrorCode, Problem } from '../../errors/index.ts';
+import { ConfigurationError, type ErrorCode, type Problem } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
 
 /** The worst first. */
@@ -53,6 +53,12 @@ export function toFindings(
     path: problem.path,
     message: problem.message,
   }));
+}
+
+/** The findings of an error of the configuration. Throws any other. */
+export function findingsOf(error: unknown, file: string, place: (problem: Problem) => Place): readonly Finding[] {
+  if (!(error instanceof ConfigurationError)) throw error;
+  return toFindings(error.problems, error.code, file, place);
 }
 
 /** Bytes of a line: a file may be anybody's. */

@@ -6,12 +6,11 @@ import { basename, dirname, posix } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { nearest } from '../../access/schema-problems.ts';
 import { type Place, parseYaml, readManifests } from '../../access/yaml-text.ts';
-import { ConfigurationError } from '../../errors/index.ts';
 import { parseImageConfig } from '../../image-credentials/config.ts';
 import { isWorkload } from '../pod-args.ts';
 import { at, listAt, textAt } from '../profile.ts';
 import { type LintedProviders, lintClusterProfile, lintProviders } from './cluster-profile.ts';
-import { type Finding, inOrder, toFindings } from './finding.ts';
+import { type Finding, findingsOf, inOrder, toFindings } from './finding.ts';
 import { type FindProviders, lintWorkload, type Manifest } from './workload.ts';
 
 export interface GivenFile {
@@ -148,8 +147,7 @@ function lintImageConfig(
     parseImageConfig(text, file, new Set());
     return [];
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    return toFindings(error.problems, error.code, file, ({ line = 1, column = 1 }) => toFile({ line, column }));
+    return findingsOf(error, file, ({ line = 1, column = 1 }) => toFile({ line, column }));
   }
 }
 

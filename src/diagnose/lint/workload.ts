@@ -3,12 +3,11 @@ import { posix } from 'node:path';
 import { type ParsedFlags, parseFlags, pickFlags } from '../../access/flags.ts';
 import { hardeningProblems } from '../../access/provider-schema.ts';
 import type { Place, YamlText } from '../../access/yaml-text.ts';
-import { ConfigurationError, type Problem } from '../../errors/index.ts';
 import { parseOptions } from '../../options/options.ts';
 import { type Container, mountedAt, mountOf, podSpecs, readContainer, textsOf, volumesOf } from '../pod-args.ts';
 import { at, listAt, textAt } from '../profile.ts';
-import { adviceOf, type KnownProvider } from './cluster-profile.ts';
-import { type Finding, toFindings } from './finding.ts';
+import { adviceOf, type KnownProvider, type LintedProviders } from './cluster-profile.ts';
+import { type Finding, findingsOf, toFindings } from './finding.ts';
 
 /** A manifest of Kubernetes. `placeOf` takes the keys of its fields. */
 export interface Manifest extends Pick<YamlText, 'content' | 'placeOf' | 'blockIndentOf'> {
@@ -23,15 +22,10 @@ export type FindProviders = (
   key: string,
 ) => readonly KnownProvider[] | 'no such key' | undefined;
 
-export interface LintedWorkload {
-  readonly findings: readonly Finding[];
-  readonly providers: readonly KnownProvider[];
-}
-
 type Keys = readonly (string | number)[];
 
 /** Each container with a flag of ours. */
-export function lintWorkload(manifest: Manifest, findProviders: FindProviders): LintedWorkload {
+export function lintWorkload(manifest: Manifest, findProviders: FindProviders): LintedProviders {
   const spec = podSpecs[manifest.kind] ?? [];
   const results = ['containers', 'initContainers'].flatMap((list) =>
     listAt(manifest.content, ...spec, list).flatMap((_, index) => {
@@ -45,7 +39,7 @@ export function lintWorkload(manifest: Manifest, findProviders: FindProviders): 
   };
 }
 
-function lintContainer(container: LintedContainer, findProviders: FindProviders): LintedWorkload {
+function lintContainer(container: LintedContainer, findProviders: FindProviders): LintedProviders {
   const { values, problems: before } = pickFlags(container.texts);
   let flags: ParsedFlags;
   try {
@@ -149,12 +143,8 @@ class LintedContainer {
 
   /** Why the library refuses the flags. */
   problemsOf(error: unknown): readonly Finding[] {
-    if (!(error instanceof ConfigurationError)) throw error;
-    const place = ({ path }: Problem) => this.placeOfFlag(path);
-    return toFindings(error.problems, error.code, this.file, place).map((finding) => ({
-      ...finding,
-      path: `${this.name}: ${finding.path}`,
-    }));
+    const found = findingsOf(error, this.file, ({ path }) => this.placeOfFlag(path));
+    return found.map((finding) => ({ ...finding, path: `${this.name}: ${finding.path}` }));
   }
 
   /** `flag` is as the library's problems have it: `--name`, or `--name "type=..."`, or `--name "value"`. */
