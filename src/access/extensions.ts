@@ -18,7 +18,7 @@ interface AppliedExtensions {
   readonly env: readonly EnvVar[];
   /** Names in `env` that come from the profile, and yield to variables of the process's own environment. */
   readonly appendIfNotExists: readonly string[];
-  readonly config?: Json;
+  readonly config: Json | undefined;
 }
 
 interface Extension {
@@ -74,7 +74,7 @@ export function applyExtensions(
       ignored.push({ path: at, reason: `"${name}" is not an extension that this library reads` });
     }
   }
-  return { args, env, appendIfNotExists, ...(config === undefined ? {} : { config }) };
+  return { args, env, appendIfNotExists, config };
 }
 
 function readArgs(
@@ -166,6 +166,8 @@ interface DangerousEnvVars {
   readonly names: readonly string[];
 }
 
+const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
 /**
  * Refused to profiles, unless the operator's `allowedEnvVars` has the exact name. Kinds of names rather than a list of
  * products: the next SDK will name its variables in the same way.
@@ -173,53 +175,32 @@ interface DangerousEnvVars {
 export const dangerousEnvVars: readonly DangerousEnvVars[] = [
   {
     does: 'makes the plugin run other code',
-    names: [
-      ...['LD_*', 'DYLD_*', '*PRELOAD*', '*PLUGIN*', '*MODULE*', '*COMMAND*', '*EXECUTABLE*', '*_EXEC', '*_EXEC_*'],
-      ...['*OPTIONS', '*OPTS', '*FLAGS', '*DEBUG*', '*TRACE*', 'GLIBC_*', 'MALLOC_*', 'GHCRTS', 'OCAMLRUNPARAM'],
-      ...['NODE_*', 'BUN_*', 'DENO_*', 'PYTHON*', 'PERL*', 'RUBY*', 'GEM_*', 'BUNDLE_*', 'LUA_*', 'JAVA_*', '_JAVA_*'],
-      ...['DOTNET_*', 'CORECLR_*', 'COMPLUS_*', 'GIT_*', 'BASH*', 'SHELL*', 'ENV', 'IFS', 'PS4', 'LESS*'],
-      ...['BROWSER', 'VISUAL', '*EDITOR', '*PAGER', '*ASKPASS', '*CMD', '*RSH', '*_SSH', '*DIFF', '*_ARGS', '*SOURCES'],
-    ],
+    names: words(`
+      LD_* DYLD_* *PRELOAD* *PLUGIN* *MODULE* *COMMAND* *EXECUTABLE* *_EXEC *_EXEC_* *OPTIONS *OPTS *FLAGS *DEBUG* *TRACE*
+      GLIBC_* MALLOC_* GHCRTS OCAMLRUNPARAM NODE_* BUN_* DENO_* PYTHON* PERL* RUBY* GEM_* BUNDLE_* LUA_* JAVA_* _JAVA_*
+      DOTNET_* CORECLR_* COMPLUS_* GIT_* BASH* SHELL* ENV IFS PS4 LESS* BROWSER VISUAL *EDITOR *PAGER *ASKPASS *CMD *RSH *_SSH
+      *DIFF *_ARGS *SOURCES`),
   },
   {
     does: 'says which files the plugin reads or writes, and so whose identity it uses',
-    names: [
-      ...[
-        '*FILE*',
-        '*PATH*',
-        '*DIR',
-        '*DIRS',
-        '*DIRECTORY',
-        '*FOLDER',
-        '*HOME',
-        '*ROOT',
-        '*ROOTS*',
-        '*CONF',
-        '*CONFIG*',
-      ],
-      ...['*RC', '*STORE', '*CREDENTIALS*', 'TMP', 'TEMP', 'XDG_*', 'CLOUDSDK_*', 'KRB5*', 'TZ*', 'TERMINFO*', 'ICU_*'],
-      ...['ODBC*'],
-    ],
+    names: words(`
+      *FILE* *PATH* *DIR *DIRS *DIRECTORY *FOLDER *HOME *ROOT *ROOTS* *CONF *CONFIG* *RC *STORE *CREDENTIALS* TMP TEMP XDG_*
+      CLOUDSDK_* KRB5* TZ* TERMINFO* ICU_* ODBC*`),
   },
   {
     does: 'says which server the plugin talks to',
-    names: [
-      ...['*URL*', '*URI', '*URIS', '*URI_*', '*ENDPOINT*', '*HOST*', '*ADDR*', '*AUTHORITY*', '*ISSUER*', '*DOMAIN*'],
-      ...['*SERVER', '*SERVERS', '*SERVER_NAME', '*SOCK*', '*PROXY*', '*GATEWAY*', '*DNS*', '*_SNI*', '*_IP', '*_IPS'],
-      ...['PORT', '*_PORT', '*_PORT_*', 'KUBERNETES_*', '*_CLOUD', '*CLOUD_NAME', '*_ENVIRONMENT', '*BOOTSTRAP*'],
-      ...['*DSN', '*_SITE', 'DISPLAY'],
-    ],
+    names: words(`
+      *URL* *URI *URIS *URI_* *ENDPOINT* *HOST* *ADDR* *AUTHORITY* *ISSUER* *DOMAIN* *SERVER *SERVERS *SERVER_NAME *SOCK*
+      *PROXY* *GATEWAY* *DNS* *_SNI* *_IP *_IPS PORT *_PORT *_PORT_* KUBERNETES_* *_CLOUD *CLOUD_NAME *_ENVIRONMENT
+      *BOOTSTRAP* *DSN *_SITE DISPLAY`),
   },
   {
     does: 'says which certificates the plugin trusts, or whether it looks at them',
-    names: [
-      ...['*CERT*', 'CA', 'CA_*', '*_CA', '*_CA_*', '*SSL*', '*TLS*', '*TRUST*', '*VERIFY*', '*INSECURE*', '*UNSAFE*'],
-      ...['*BUNDLE'],
-    ],
+    names: words('*CERT* CA CA_* *_CA *_CA_* *SSL* *TLS* *TRUST* *VERIFY* *INSECURE* *UNSAFE* *BUNDLE'),
   },
   {
     does: 'is a credential, and so says whose identity the plugin uses',
-    names: ['*_KEY', '*_PEM', '*TOKEN', '*SECRET', '*PASSWORD', '*PASSWD', '*_CREDS'],
+    names: words('*_KEY *_PEM *TOKEN *SECRET *PASSWORD *PASSWD *_CREDS'),
   },
 ];
 

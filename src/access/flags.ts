@@ -52,7 +52,7 @@ export type FlagValues = {
 /** The result of the flags: their providers, the file with more, and options. */
 export interface ParsedFlags {
   readonly providers: readonly ConfiguredProvider[];
-  readonly providerFile?: string;
+  readonly providerFile: string | undefined;
   readonly options: FlaggedOptions;
 }
 
@@ -148,11 +148,7 @@ export function parseFlags(values: FlagValues, before: readonly Problem[] = []):
   const options = readSettings(values, flags, problems);
   const finished = [...providers.values()].flatMap((draft) => finish(draft, problems) ?? []);
   if (problems.length > 0) throw new ConfigurationError('FLAG_INVALID', 'flags', problems);
-  return {
-    providers: finished,
-    ...(providerFile === undefined ? {} : { providerFile }),
-    options,
-  };
+  return { providers: finished, providerFile, options };
 }
 
 type Flags = (name: FlagName) => readonly string[];

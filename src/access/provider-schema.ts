@@ -130,7 +130,7 @@ const providerSchema = z.strictObject(
 
 /** @internal The provider file's own schema: its only field is `providers`. */
 export const providersSchema = z.strictObject(
-  { providers: z.array(providerSchema, mustBe('a list of providers')) },
+  { providers: z.array(providerSchema, mustBe('a list of providers')).superRefine(refuseDuplicates) },
   mustBe('an object with the field providers'),
 );
 
@@ -150,8 +150,6 @@ export function parseProviders(
 ): { readonly providers: readonly ConfiguredProvider[] } | { readonly problems: readonly SchemaProblem[] } {
   const parsed = providersSchema.safeParse(content);
   if (!parsed.success) return { problems: schemaProblems(parsed.error, { known: fieldsAt }) };
-  const duplicates = duplicateNames(parsed.data.providers.map(({ name }) => name));
-  if (duplicates.length > 0) return { problems: duplicates };
   const withVersions = (provider: z.output<typeof providerSchema>): ConfiguredProvider => ({
     ...provider,
     acceptedVersions: [provider.execConfig.apiVersion],
@@ -166,14 +164,14 @@ export function configureProviders(providers: readonly Provider[]): readonly Con
   return parsed.providers;
 }
 
-/** A duplicate name: the second provider could never be used. */
-function duplicateNames(names: readonly string[]): readonly SchemaProblem[] {
-  return names.flatMap((name, index) => {
+/** The second provider of a name could never be used. */
+function refuseDuplicates(providers: readonly { readonly name: string }[], context: z.RefinementCtx): void {
+  const names = providers.map(({ name }) => name);
+  for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);
-    if (first === index) return [];
     const message = `"${name}" is already the name of providers[${first}]: name each access type once`;
-    return [{ path: `providers[${index}].name`, keys: ['providers', index, 'name'], message }];
-  });
+    if (first < index) context.addIssue({ code: 'custom', path: [index, 'name'], message });
+  }
 }
 
 function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
@@ -196,12 +194,12 @@ export function parseProviderFile(text: string, path: string): readonly Configur
     throw invalid([{ path: '', message: 'is empty: it must hold the field providers' }]);
   }
   const parsed = parseProviders(content);
-  const problems =
-    'providers' in parsed
-      ? []
-      : parsed.problems.map(({ path: field, keys, message }) => ({ path: field, ...placeOf(keys), message }));
   if ('providers' in parsed && twice.length === 0) return parsed.providers;
-  throw invalid([...twice, ...problems]);
+  const problems = 'providers' in parsed ? [] : parsed.problems;
+  throw invalid([
+    ...twice,
+    ...problems.map(({ path: field, keys, message }) => ({ path: field, ...placeOf(keys), message })),
+  ]);
 }
 
 /** Returns which rules of a hardened controller a provider lacks: where its credential may go, and what profiles may add. */

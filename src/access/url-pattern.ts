@@ -127,7 +127,7 @@ function readNetwork(pattern: UrlPattern): UrlPattern | { readonly problem: stri
   if (Number(port ?? 0) > 65_535) return { problem: `has the port ${port}, and 65535 is the highest` };
   const network = new BlockList();
   network.addSubnet(address, Number(length), isIPv6(address) ? 'ipv6' : 'ipv4');
-  return { ...pattern, network, segments: path, ...(port === undefined ? {} : { port: String(Number(port)) }) };
+  return { ...pattern, network, segments: path, port: port === undefined ? pattern.port : String(Number(port)) };
 }
 
 /** Without the brackets of IPv6. */

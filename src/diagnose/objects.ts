@@ -69,16 +69,16 @@ export function watchResource<T extends KubernetesObject>(
   return new Reflector<T>(resource, context).run(signal);
 }
 
-/** One shard. `-o json` of the program has the same names. */
+/** One shard. `-o json` of the program has the same names, and leaves out what is `undefined`. */
 export interface ShardRow {
   readonly fleet: string;
   readonly shard: number;
-  /** The replica that owns it; absent if none does. */
-  readonly owner?: string;
+  /** The replica that owns it; `undefined` if none does. */
+  readonly owner: string | undefined;
   /** By this machine's clock: `expired` if its owner has not renewed its own Lease in time, or has begun anew. */
   readonly state: 'held' | 'expired' | 'free';
   /** RFC 3339: when the owner renewed its own Lease last. */
-  readonly renewed?: string;
+  readonly renewed: string | undefined;
   /** How often it moved between replicas. */
   readonly transitions: number;
   /** ClusterProfiles in it, by `namespace/name`. */
@@ -111,9 +111,9 @@ export function shardsOf(
     return {
       fleet,
       shard,
-      ...(holder === undefined ? {} : { owner: identityOf(holder) }),
+      owner: holder === undefined ? undefined : identityOf(holder),
       state: holder === undefined ? 'free' : endsAt > now ? 'held' : 'expired',
-      ...(renewed === undefined ? {} : { renewed }),
+      renewed,
       transitions: lease ? transitionsOf(lease) : 0,
       clusters: clusters.get(shard) ?? [],
     };

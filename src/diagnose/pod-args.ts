@@ -82,14 +82,10 @@ export function mountedAt(container: Pick<Container, 'mounts'>, path: string): r
 
 /** The text that a ConfigMap or a Secret has under a key. */
 export function textOf(object: object, key: string): string | undefined {
-  const plain =
-    textAt(object, 'stringData', key) ?? (kindOf(object) === 'Secret' ? undefined : textAt(object, 'data', key));
-  if (plain !== undefined) return plain;
-  const encoded = kindOf(object) === 'Secret' ? textAt(object, 'data', key) : textAt(object, 'binaryData', key);
-  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
+  const [plain, encoded] = textAt(object, 'kind') === 'Secret' ? ['stringData', 'data'] : ['data', 'binaryData'];
+  const base64 = textAt(object, encoded, key);
+  return textAt(object, plain, key) ?? (base64 && Buffer.from(base64, 'base64').toString('utf8'));
 }
-
-const kindOf = (object: object): string => textAt(object, 'kind') ?? '';
 
 /** `volumes` are those of the pod. */
 export function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown>): Container {

@@ -178,15 +178,13 @@ const timeoutHint = 'a plugin may take the lesser of --timeout and --clusterprof
 /** Why a stage failed, without what its heading says already. */
 function explain(error: unknown, profile: string): Pick<Stage, 'message' | 'code' | 'hint'> {
   if (error instanceof StageFailure) {
-    const { code, hint } = error;
-    const message = printable(error.message, maxBytes);
-    return { message, ...(code === undefined ? {} : { code }), ...(hint === undefined ? {} : { hint }) };
+    return { message: printable(error.message, maxBytes), code: error.code, hint: error.hint };
   }
   if (error instanceof PluginError) {
     // The operator's hint on how to install it, and what it wrote on stderr.
     const [, ...lines] = error.message.split('\n');
-    const hint = error.code === 'PLUGIN_TIMEOUT' ? { hint: timeoutHint } : {};
-    return { message: [`${error.command}: ${error.reason}`, ...lines].join('\n'), code: error.code, ...hint };
+    const hint = error.code === 'PLUGIN_TIMEOUT' ? timeoutHint : undefined;
+    return { message: [`${error.command}: ${error.reason}`, ...lines].join('\n'), code: error.code, hint };
   }
   if (error instanceof CredentialsError) {
     return { message: withoutProfile(error.message, profile), code: error.code };

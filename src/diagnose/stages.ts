@@ -27,9 +27,9 @@ export interface Stage {
   /** What was found, or why it failed. */
   readonly message: string;
   /** Of the library's error. */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** The next step, if the message does not have it. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** Problems that do not fail the stage. */
   readonly warnings: readonly string[];
   /** The requested rights, in the stage `permissions`. */
