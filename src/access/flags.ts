@@ -1,5 +1,6 @@
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { longestMs } from '../util/abortable.ts';
+import { isString } from '../util/guards.ts';
 import { parseDuration } from './duration.ts';
 import { finish, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { type PluginPolicy, pluginPolicySchema, policyTypes } from './plugin-policy.ts';
@@ -132,9 +133,8 @@ const policyFlags = [
 
 /** Turns flags into providers and options. Reports every malformed flag, and the problems found `before`, in one error. */
 export function parseFlags(values: FlagValues, before: readonly Problem[] = []): ParsedFlags {
-  const unknown = Object.keys(values).flatMap((name) => (isFlagName(name) ? [] : (unknownFlag(name) ?? [])));
-  const problems: Problem[] = [...before, ...unknown];
-  const flags = checkTypes(values, problems);
+  const problems: Problem[] = [...before, ...wrongValues(values)];
+  const flags: Flags = (name) => [values[name]].flat().filter(isString);
   const providers = readProviders(flags('clusterprofile-access-provider'), problems);
   readOptions(flags('clusterprofile-access-provider-option'), providers, problems);
   for (const flag of policyFlags) readPolicies(flags(flag.name), flag, providers, problems);
@@ -231,22 +231,16 @@ function isOurFlag(argument: string): boolean {
   return isFlagName(/^--?([^=]+)/.exec(argument)?.[1]);
 }
 
-function checkTypes(values: FlagValues, problems: Problem[]): Flags {
-  const read = (name: FlagName): readonly string[] => {
-    const value: unknown = values[name];
-    const list: readonly unknown[] = value === undefined ? [] : Array.isArray(value) ? value : [value];
-    return list.flatMap((item) => (typeof item === 'string' ? [item] : []));
-  };
-  for (const name of Object.keys(flagOptions).filter(isFlagName)) {
-    const value: unknown = values[name];
-    const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+/** What a caller without types has given, and `parseArgs` would not. */
+function wrongValues(values: FlagValues): readonly Problem[] {
+  return Object.entries<unknown>(values).flatMap(([name, value]) => {
+    if (!isFlagName(name)) return unknownFlag(name) ?? [];
+    const path = `--${name}`;
+    if (value === undefined) return [];
     if (isSwitch(name)) {
-      if (value !== undefined && typeof value !== 'boolean') {
-        problems.push({ path: `--${name}`, message: 'takes no value: it is there or not' });
-      }
-    } else if (value !== undefined && !list.every((item) => typeof item === 'string')) {
-      problems.push({ path: `--${name}`, message: `must be text: --${name} ${examples[name]}` });
+      return typeof value === 'boolean' ? [] : { path, message: 'takes no value: it is there or not' };
     }
-  }
-  return read;
+    const isRight = [value].flat().every(isString);
+    return isRight ? [] : { path, message: `must be text: --${name} ${examples[name]}` };
+  });
 }

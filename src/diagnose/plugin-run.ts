@@ -23,11 +23,11 @@ import { expiryOfJwt } from '../util/jwt.ts';
 export function getCredential(
   profile: string,
   access: ResolvedAccess,
-  configured: ConfiguredProvider | undefined,
+  providers: readonly ConfiguredProvider[],
   given: Parameters<typeof parseOptions>[0],
   signal: AbortSignal,
 ): Promise<Credential> {
-  return runPlugin(destinationOf(profile, access, configured).call, silentOptions(given, signal));
+  return runPlugin(destinationOf(profile, access, providers).call, silentOptions(given, signal));
 }
 
 /**

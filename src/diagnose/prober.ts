@@ -59,9 +59,11 @@ export class Prober {
     const { signal, onStage } = options;
     const name = profileName(profile);
     const deadline = AbortSignal.timeout(this.#timeoutMs);
-    const access = tryToResolve(profile, this.#providers.providers);
-    const probe =
-      access instanceof ProfileError ? undefined : this.#probe(name, access, AbortSignal.any([signal, deadline]));
+    const { providers } = this.#providers;
+    const access = tryToResolve(profile, providers);
+    const destination = access instanceof ProfileError ? undefined : destinationOf(name, access, providers);
+    const either = AbortSignal.any([signal, deadline]);
+    const probe = destination && new ClusterProbe(this.#connections, destination, either);
     const steps: readonly Step[] = [
       ['profile', () => describeProfile(profile, access)],
       ['provider', () => describeAccess(access)],
@@ -96,11 +98,6 @@ export class Prober {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#connections.close();
-  }
-
-  #probe(name: string, access: ResolvedAccess, signal: AbortSignal): ClusterProbe {
-    const configured = this.#providers.providers.find((provider) => provider.name === access.provider);
-    return new ClusterProbe(this.#connections, destinationOf(name, access, configured), signal);
   }
 
   /** The stages that need the cluster. */

@@ -81,28 +81,30 @@ export function checkHardened(providers: readonly ConfiguredProvider[], where: s
   if (problems.length > 0) throw new ConfigurationError('PROVIDER_INVALID', where, problems);
 }
 
-/** `profile` is `namespace/name`; `configured` is the provider that the access was resolved with. */
+/** `profile` is `namespace/name`; `providers` are those that the access was resolved with. */
 export function toDestination(
   profile: string,
-  access: ResolvedAccess,
-  configured: ConfiguredProvider | undefined,
+  { provider, cluster, exec }: ResolvedAccess,
+  providers: readonly ConfiguredProvider[],
 ): Destination & { readonly call: PluginCall } {
-  const { provider, cluster } = access;
+  const {
+    acceptedVersions = [exec.apiVersion],
+    execConfig,
+    allowedServers,
+  } = providers.find(({ name }) => name === provider) ?? {};
   return {
     name: `ClusterProfile ${profile}`,
     profile,
     cluster,
     provider,
-    call: toPluginCall(access, configured),
-    pathBounds: pathBounds(configured?.allowedServers, cluster.server),
+    call: {
+      provider,
+      origin: `access provider ${provider}`,
+      exec,
+      configured: execConfig ?? exec,
+      acceptedVersions,
+      cluster: exec.provideClusterInfo ? toExecCluster(cluster, exec.config) : undefined,
+    },
+    pathBounds: pathBounds(allowedServers, cluster.server),
   };
-}
-
-function toPluginCall(
-  { provider, cluster, exec }: ResolvedAccess,
-  configuredProvider: ConfiguredProvider | undefined,
-): PluginCall {
-  const { acceptedVersions = [exec.apiVersion], execConfig: configured = exec } = configuredProvider ?? {};
-  const execCluster = exec.provideClusterInfo ? toExecCluster(cluster, exec.config) : undefined;
-  return { provider, origin: `access provider ${provider}`, exec, configured, acceptedVersions, cluster: execCluster };
 }

@@ -137,21 +137,20 @@ export class CredentialProviders {
    * @throws {RequestError} `CONFIG_CLOSED` after `close`
    */
   getConfig(profile: ClusterProfile, options: GetConfigOptions = {}): RestConfig {
+    const name = profileName(profile);
     if (this.#connections.closed) {
-      throw new RequestError('CONFIG_CLOSED', `ClusterProfile ${profileName(profile)}: ${providersClosed}`);
+      throw new RequestError('CONFIG_CLOSED', `ClusterProfile ${name}: ${providersClosed}`);
     }
     const { impersonation, preview } = readConfigOptions(options);
     const access = this.#resolveAudited(profile);
-    this.#warnIgnored(profileName(profile), access);
+    this.#warnIgnored(name, access);
+    const resolvedWith = this.#find(access);
+    const isCurrent = () => this.#find(access) === resolvedWith;
     return RestConfig.create({
-      name: profileName(profile),
+      name,
       user: access.provider,
       access,
-      destination: {
-        ...toDestination(profileName(profile), access, this.#find(access)),
-        isCurrent: this.#isCurrent(access),
-        impersonation,
-      },
+      destination: { ...toDestination(name, access, this.#providers), isCurrent, impersonation },
       preview,
       connections: this.#connections,
     });
@@ -196,14 +195,9 @@ export class CredentialProviders {
     warnings.set(subject, 'ignored', ignored.map(toWarning));
   }
 
-  /** The provider that an access was resolved with. */
+  /** The provider of that name, if it is still configured. */
   #find({ provider }: ResolvedAccess): ConfiguredProvider | undefined {
     return this.#providers.find(({ name }) => name === provider);
-  }
-
-  #isCurrent(access: ResolvedAccess): () => boolean {
-    const resolvedWith = this.#find(access);
-    return () => this.#find(access) === resolvedWith;
   }
 
   #watch(file: ProviderFile, fromFlags: readonly ConfiguredProvider[], { logger, hardened }: Settings): void {

@@ -67,8 +67,7 @@ async function answer(call: Call): Promise<void> {
   const access = resolve(found, providers);
   checkServer(call, access, asked);
   const profile = profileName(found);
-  const configured = providers.find((provider) => provider.name === access.provider);
-  const credential = await getCredential(profile, access, configured, flagged, call.signal);
+  const credential = await getCredential(profile, access, providers, flagged, call.signal);
   const text = `${JSON.stringify(toAnswer(credential, asked?.apiVersion ?? apiVersions[0]))}\n`;
   await terminal.write(text);
   const { command } = access.exec;
