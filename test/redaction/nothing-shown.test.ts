@@ -63,22 +63,18 @@ describe('a secret', () => {
   test(`is in nothing that comes of it: ${cases} cases of answers, kubeconfigs, proxies, files and flags`, () => {
     const v1 = 'client.authentication.k8s.io/v1';
     const pair = createCertificateAuthority().issue({ commonName: 'c', client: true });
-    const answered = (status: object) =>
-      outcome(() => decodeExecCredential(JSON.stringify({ apiVersion: v1, status }), [v1]));
-    const load = (text: string) => () => RestConfig.fromKubeConfig({ text });
+    const decoded = (answer: string) => outcome(() => decodeExecCredential(answer, [v1]));
+    const answered = (status: unknown) => decoded(JSON.stringify({ apiVersion: v1, status }));
+    const loaded = (parts: Parameters<typeof kubeconfig>[0], after = '') =>
+      outcome(() => RestConfig.fromKubeConfig({ text: `${kubeconfig(parts)}${after}` }));
+    const read = (file: string) => outcome(() => parseProviderFile(file, 'file'));
     const paths: readonly ((secret: string, around: string, other: string) => string)[] = [
       // What a plugin answers, well or badly.
       (secret) => answered({ token: secret }),
-      (secret, around) => outcome(() => decodeExecCredential(`${around}${secret}${around}`, [v1])),
-      (secret, around) =>
-        outcome(() => decodeExecCredential(JSON.stringify({ apiVersion: v1, status: `${around}${secret}` }), [v1])),
+      (secret, around) => decoded(`${around}${secret}${around}`),
+      (secret, around) => answered(`${around}${secret}`),
       (secret, around, other) =>
-        outcome(() =>
-          decodeExecCredential(
-            JSON.stringify({ apiVersion: `${v1}${around}${secret}`, kind: other, status: { token: secret } }),
-            [v1],
-          ),
-        ),
+        decoded(JSON.stringify({ apiVersion: `${v1}${around}${secret}`, kind: other, status: { token: secret } })),
       (secret, around) => answered({ token: `${secret}${around}`, expirationTimestamp: secret }),
       (secret) => answered({ clientCertificateData: pair.certificate, clientKeyData: secret }),
       (secret) => answered({ clientCertificateData: pair.certificate, clientKeyData: `${pair.key}${secret}` }),
@@ -91,27 +87,16 @@ describe('a secret', () => {
       (secret) => redact(`https://user:${secret}@host/path`, []),
       (secret, around) => redact(`${around}-----BEGIN PRIVATE KEY-----\n${secret}\n-----END PRIVATE KEY-----`, []),
       // What a kubeconfig holds.
-      (secret) => outcome(load(kubeconfig({ user: { token: secret } }))),
-      (secret) => outcome(load(kubeconfig({ user: { username: 'u', password: secret } }))),
-      (secret, around) =>
-        outcome(load(kubeconfig({ user: { token: secret, username: around || 'u', password: secret } }))),
-      (secret) =>
-        outcome(
-          load(
-            kubeconfig({
-              user: {
-                'client-key-data': Buffer.from(secret).toString('base64'),
-                'client-certificate-data': 'YQ==',
-              },
-            }),
-          ),
-        ),
-      (secret, around) => outcome(load(kubeconfig({ user: { 'client-key-data': `${around}${secret}` } }))),
-      (secret, around) => outcome(load(`${kubeconfig({ user: { token: secret } })}${around}`)),
-      (secret) => outcome(load(kubeconfig({ cluster: { 'proxy-url': `http://u:${secret}@p:3128` } }))),
-      (secret, around) => outcome(load(kubeconfig({ cluster: { 'proxy-url': `http://u:${secret}${around}@p:x` } }))),
-      (secret, around) => outcome(load(kubeconfig({ cluster: { server: `https://u:${secret}@h${around}` } }))),
-      (secret) => outcome(load(kubeconfig({ user: { token: [secret] } }))),
+      (secret) => loaded({ user: { token: secret } }),
+      (secret) => loaded({ user: { username: 'u', password: secret } }),
+      (secret, around) => loaded({ user: { token: secret, username: around || 'u', password: secret } }),
+      (secret) => loaded({ user: { 'client-key-data': btoa(secret), 'client-certificate-data': 'YQ==' } }),
+      (secret, around) => loaded({ user: { 'client-key-data': `${around}${secret}` } }),
+      (secret, around) => loaded({ user: { token: secret } }, around),
+      (secret) => loaded({ cluster: { 'proxy-url': `http://u:${secret}@p:3128` } }),
+      (secret, around) => loaded({ cluster: { 'proxy-url': `http://u:${secret}${around}@p:x` } }),
+      (secret, around) => loaded({ cluster: { server: `https://u:${secret}@h${around}` } }),
+      (secret) => loaded({ user: { token: [secret] } }),
       (secret) => outcome(() => new StaticCredentialSource('k', { token: secret }, { clock: Date.now })),
       // What the environment's proxies hold, and a profile that must not.
       (secret) => outcome(() => parseProxy(`http://u:${secret}@proxy:3128`)),
@@ -128,23 +113,16 @@ describe('a secret', () => {
         ].join('\n');
       },
       // What the operator's files and flags hold in the wrong place.
-      (secret, around) =>
-        outcome(() =>
-          parseProviderFile(
-            `providers: [{name: x, execConfig: {apiVersion: ${v1}, command: p, env: [{name: A, value: [${secret}]}]}}]${around}`,
-            'file',
-          ),
-        ),
-      (secret) =>
-        outcome(() => parseProviderFile(`{"providers": [{"name": "x", "allowInsecureTLS": "${secret}"}`, 'file')),
-      (secret) =>
-        outcome(
-          () =>
-            parseFlags({
-              'clusterprofile-access-provider': ['x=p'],
-              'clusterprofile-access-provider-option': [`x=execConfig.env=[{name: A, value: "${secret}"}]`],
-            }).options,
-        ),
+      (secret, around) => {
+        const env = `[{name: A, value: [${secret}]}]`;
+        return read(`providers: [{name: x, execConfig: {apiVersion: ${v1}, command: p, env: ${env}}}]${around}`);
+      },
+      (secret) => read(`{"providers": [{"name": "x", "allowInsecureTLS": "${secret}"}`),
+      (secret) => {
+        const option = `x=execConfig.env=[{name: A, value: "${secret}"}]`;
+        const flags = { 'clusterprofile-access-provider': ['x=p'], 'clusterprofile-access-provider-option': [option] };
+        return outcome(() => parseFlags(flags).options);
+      },
       // What a plugin is told.
       (secret, around) => outcome(() => loadExecCredential(`${around}{"spec": "${secret}"}${around}`)),
     ];
