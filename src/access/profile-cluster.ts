@@ -47,23 +47,19 @@ function checkAllowed(
   at: string,
   refuse: Refuse,
 ): void {
-  const list = (patterns: readonly UrlPattern[]) => patterns.map(({ text }) => text).join(', ') || 'empty';
+  const which = (field: keyof ConfiguredProvider, patterns: readonly UrlPattern[]) =>
+    `${field} of provider ${name} (${patterns.map(({ text }) => text).join(', ') || 'empty'})`;
+  const consequence = 'no credential is sent there; correct the profile, or the list';
   if (allowedServers && !matchesAny(allowedServers, server)) {
-    const which = `allowedServers of provider ${name} (${list(allowedServers)})`;
-    refuse(
-      'SERVER_NOT_ALLOWED',
-      `${at}.server`,
-      `${server} is not in ${which}: no credential is sent there; correct the profile, or the list`,
-    );
+    const message = `${server} is not in ${which('allowedServers', allowedServers)}: ${consequence}`;
+    refuse('SERVER_NOT_ALLOWED', `${at}.server`, message);
   }
-  if (tlsServerName !== undefined && (allowedServers || allowedServerNames)) {
-    const names = allowedServerNames ?? [];
-    if (!isServerName(tlsServerName, server, names)) {
-      // A router that uses this name would pass the connection to another server, which the profile's authority could vouch for.
-      const which = `allowedServerNames of provider ${name} (${list(names)})`;
-      const message = `"${tlsServerName}" is neither the host of server nor in ${which}: no credential is sent there; correct the profile, or the list`;
-      refuse('SERVER_NOT_ALLOWED', `${at}.tls-server-name`, message);
-    }
+  const names = allowedServerNames ?? (allowedServers ? [] : undefined);
+  if (tlsServerName !== undefined && names && !isServerName(tlsServerName, server, names)) {
+    // A router that uses this name would pass the connection to another server, which the profile's authority could vouch for.
+    const allowed = which('allowedServerNames', names);
+    const message = `"${tlsServerName}" is neither the host of server nor in ${allowed}: ${consequence}`;
+    refuse('SERVER_NOT_ALLOWED', `${at}.tls-server-name`, message);
   }
   if (proxyUrl === undefined || (!allowedProxies && !allowedServers)) return;
   if (!allowedProxies) {
@@ -71,8 +67,7 @@ function checkAllowed(
     const why = `provider ${name} has allowedServers, and a proxy of the profile's choice could pretend to be one of them`;
     refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `${why}: list it in allowedProxies`);
   } else if (!matchesAny(allowedProxies, proxyUrl)) {
-    const which = `allowedProxies of provider ${name} (${list(allowedProxies)})`;
-    refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `is not in ${which}`);
+    refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `is not in ${which('allowedProxies', allowedProxies)}`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Matches the servers, proxies and paths that a profile may name. URLs are parsed and compared part by part, never as text. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { unbracket } from '../util/hosts.ts';
 
 /** `https://*.example.com:6443/prefix` or `https://10.0.0.0/8`, parsed. */
 export interface UrlPattern {
@@ -104,7 +105,7 @@ function matches(pattern: UrlPattern, { protocol, labels, port, path }: Parts): 
 
 function matchesHost({ labels, network }: UrlPattern, host: readonly string[]): boolean {
   if (network) {
-    const address = addressOf(host);
+    const address = unbracket(host.join('.'));
     return isIP(address) > 0 && network.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   }
   return (
@@ -118,7 +119,7 @@ function readNetwork(pattern: UrlPattern): UrlPattern | { readonly problem: stri
   const { text, labels, segments } = pattern;
   const [first = '', ...path] = segments;
   const [length = '', port] = first.split(':');
-  const address = addressOf(labels);
+  const address = unbracket(labels.join('.'));
   const bits = isIPv6(address) ? 128 : 32;
   if (isIP(address) === 0 || Number(length) > bits || String(Number(length)) !== length) {
     return { problem: `is not a CIDR: the prefix of ${address} is a number from 0 to ${bits}` };
@@ -128,11 +129,6 @@ function readNetwork(pattern: UrlPattern): UrlPattern | { readonly problem: stri
   const network = new BlockList();
   network.addSubnet(address, Number(length), isIPv6(address) ? 'ipv6' : 'ipv4');
   return { ...pattern, network, segments: path, port: port === undefined ? pattern.port : String(Number(port)) };
-}
-
-/** Without the brackets of IPv6. */
-function addressOf(labels: readonly string[]): string {
-  return labels.join('.').replace(/^\[(.*)\]$/, '$1');
 }
 
 /** An address, or what some programs take for one: a host whose last label is a number. */

@@ -49,13 +49,13 @@ export class ApiClient {
   /** For messages. */
   readonly name: string;
   readonly server: string;
-  readonly #dispatcher: AuthenticatedDispatcher;
+  readonly dispatcher: AuthenticatedDispatcher;
   readonly #maxBytes: number;
 
   constructor(dispatcher: AuthenticatedDispatcher, destination: Destination, maxBytes = maxAnswerBytes) {
     this.name = destination.name;
     this.server = destination.cluster.server;
-    this.#dispatcher = dispatcher;
+    this.dispatcher = dispatcher;
     this.#maxBytes = maxBytes;
   }
 
@@ -76,22 +76,22 @@ export class ApiClient {
       },
       ...(post ? { body: JSON.stringify(post) } : {}),
     };
-    const answer = await sendRequest(this.#dispatcher, options, signal, this.#maxBytes);
+    const answer = await sendRequest(this.dispatcher, options, signal, this.#maxBytes);
     const { statusCode, headers } = answer;
     const text = answer.body.toString();
     const body = parseJson(text);
     // Without a group, or a version of it, an API server answers as Go does.
-    const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
+    const { code, message } = readStatus(body, (given, length) => this.dispatcher.shown(given, length));
     const isNotFound = statusCode === 404 && (code === 404 || text.trim() === '404 page not found');
     const mayPass = transientStatuses.has(statusCode) && headers['retry-after'] === undefined;
     const page = pageOf(statusCode, headers.location, text);
-    const shownPage = page && printable(this.#dispatcher.shown(page, 200), 256);
+    const shownPage = page && printable(this.dispatcher.shown(page, 200), 256);
     return { statusCode, isNotFound, text, body, message, page: shownPage, mayPass };
   }
 
   /** For the reflector. */
   get config(): ApiServerConfig {
-    return { dispatcher: this.#dispatcher, getCurrentCluster: () => ({ server: this.server }) };
+    return { dispatcher: this.dispatcher, getCurrentCluster: () => ({ server: this.server }) };
   }
 }
 

@@ -95,7 +95,7 @@ export class ClusterProbe {
     }
     const credential = this.#credential;
     if (!credential) throw new StageFailure('there is no credential');
-    const connect = this.#connection().webSocketConnector(credential, this);
+    const connect = this.#dispatcher.connection().webSocketConnector(credential, this);
     const socket = await this.#own(() =>
       abortable(
         () =>
@@ -161,12 +161,11 @@ export class ClusterProbe {
     const answer = await this.#client.request('/version', { signal: this.#signal });
     const { statusCode, body, message } = answer;
     refuseUnavailable(answer);
-    const version: unknown = Object(body).gitVersion;
     if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true };
-    if (statusCode !== 200 || typeof version !== 'string') throw notAnApiServer(answer);
-    const reported: unknown = Object(Object(status).version).kubernetes;
-    const differs =
-      typeof reported === 'string' && reported !== '' && reported.replace(/^v/, '') !== version.replace(/^v/, '');
+    const version = textAt(body, 'gitVersion');
+    if (statusCode !== 200 || version === undefined) throw notAnApiServer(answer);
+    const reported = textAt(status, 'version', 'kubernetes');
+    const differs = reported && reported.replace(/^v/, '') !== version.replace(/^v/, '');
     const warnings = differs ? [printable(`the profile says ${reported}`, maxBytes)] : [];
     this.facts.version = version;
     return { message: printable(version, maxBytes), warnings };
@@ -227,7 +226,7 @@ export class ClusterProbe {
   }
 
   async #getCredential(): Promise<Credential> {
-    const { source } = this.#connection();
+    const { source } = this.#dispatcher.connection();
     const running = (async () => source.get(this.#dispatcher.log))();
     try {
       return await abortable(() => running, this.#signal);
@@ -242,10 +241,6 @@ export class ClusterProbe {
       const reason = 'gave no answer in time: it waits for this terminal, or behind other plugins that hang';
       throw failure(this.#call, 'PLUGIN_TIMEOUT', reason);
     }
-  }
-
-  #connection() {
-    return this.#dispatcher.connection();
   }
 
   /** Translates errors of Node and of the library as a controller sees them. */

@@ -23,13 +23,8 @@ const maxResponseBytes = 16 * 1024 * 1024;
 /** Objects of a kind on this server. */
 export type Api = (options: Omit<ResourceOptions, 'fieldValidation'>) => ResourceClient;
 
-export function apiOf({ config }: ApiClient): Api {
-  const server = new ApiServer(config);
-  const parts = {
-    dispatcher: config.dispatcher as AuthenticatedDispatcher, // every config's
-    discovery: new Discovery(server, systemTimers),
-    maxResponseBytes,
-  };
+export function apiOf({ config, dispatcher }: ApiClient): Api {
+  const parts = { dispatcher, discovery: new Discovery(new ApiServer(config), systemTimers), maxResponseBytes };
   return (options) => new ResourceClient(parts, { ...options, fieldValidation: 'Strict' });
 }
 

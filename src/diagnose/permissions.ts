@@ -3,7 +3,7 @@ import { nearest } from '../access/schema-problems.ts';
 import { redact } from '../redaction/known-secrets.ts';
 import { printable } from '../util/printable.ts';
 import type { Answer, ApiClient } from './api-client.ts';
-import { listAt, textAt } from './profile.ts';
+import { at, listAt, textAt } from './profile.ts';
 import { type Found, isAnonymous, refuseUnavailable, StageFailure } from './stages.ts';
 
 /** One `--can-i`. */
@@ -116,7 +116,7 @@ function decisionOf(answer: Answer): { readonly isAllowed: boolean; readonly rea
     throw new StageFailure('the credential did not arrive: the API server took the request as system:anonymous');
   refuseUnavailable(answer);
   const { statusCode, body, message } = answer;
-  const allowed: unknown = Object(Object(body).status).allowed;
+  const allowed = at(body, 'status', 'allowed');
   if (statusCode !== 201 || typeof allowed !== 'boolean') {
     throw new StageFailure(
       `the cluster does not say what the identity may do (status ${statusCode}${message === undefined ? '' : `, ${message}`})`,
@@ -132,9 +132,8 @@ function decisionOf(answer: Answer): { readonly isAllowed: boolean; readonly rea
  * `false` if the cluster does not know for sure.
  */
 function mayDoNothing({ statusCode, body }: Answer): boolean {
-  const status: unknown = Object(body).status;
-  if (statusCode !== 201 || Object(status).incomplete !== false) return false;
-  const resources = listAt(status, 'resourceRules').flatMap((rule) => listAt(rule, 'resources'));
+  if (statusCode !== 201 || at(body, 'status', 'incomplete') !== false) return false;
+  const resources = listAt(body, 'status', 'resourceRules').flatMap((rule) => listAt(rule, 'resources'));
   const everyones = /^(?:selfsubject\w*reviews|clustertrustbundles)$/;
   return resources.every((resource) => typeof resource === 'string' && everyones.test(resource));
 }

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { CredentialProviders, type CredentialProvidersOptions, flagOptions } from '../../src/index.ts';
-import { startPlugin } from '../fixtures/fleet.ts';
-import { setEnvironment, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 
 const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://a.example.dev' } }] } };
 
@@ -23,15 +22,6 @@ describe('a flag for an option', () => {
     const { command } = await shellPlugin(t, 'exec sleep 600');
     const config = start(t, command, ['--clusterprofile-plugin-timeout=50ms'], { pluginTimeoutMs: 600_000 });
     await assert.rejects(config.ready(), { code: 'PLUGIN_TIMEOUT' });
-  });
-
-  test('gives plugins a clean environment', async (t) => {
-    setEnvironment(t, { CPC_TEST_FLAG: 'seen' });
-    const plugin = await startPlugin(t);
-    await start(t, plugin.command, ['--clusterprofile-clean-environment']).ready();
-    assert.equal((await plugin.lastEnvironment()).CPC_TEST_FLAG, undefined);
-    await start(t, plugin.command, ['--clusterprofile-clean-environment=false']).ready();
-    assert.equal((await plugin.lastEnvironment()).CPC_TEST_FLAG, 'seen');
   });
 
   test('takes nothing back that the program asks for', (t) => {

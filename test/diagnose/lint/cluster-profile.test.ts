@@ -64,18 +64,6 @@ status:
       /error: metadata\.namespace: .*\(NAME_INVALID\)/,
     ],
     ['a status that is a list', 'status: []\n', /error: status: must be an object \(PROFILE_INVALID\)/],
-    ['a list that is text', 'status: { accessProviders: x }\n', /error: status\.accessProviders: must be a list/],
-    [
-      'an entry without a name',
-      'status: { accessProviders: [{ name: 7 }] }\n',
-      /accessProviders\[0\]: must be an object with a name/,
-    ],
-    [
-      'a type that stands twice',
-      'status: { accessProviders: [{ name: a, cluster: { server: https://h } }, { name: a }] }\n',
-      /accessProviders\[1\]\.name: "a" duplicates/,
-    ],
-    ['no cluster', 'status: { accessProviders: [{ name: a }] }\n', /accessProviders\[0\]\.cluster: is missing/],
     [
       'the earlier name',
       'status: { credentialProviders: [{ name: a, cluster: { server: https://h } }] }\n',
