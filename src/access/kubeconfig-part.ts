@@ -51,62 +51,47 @@ export function partOf(
   });
 }
 
-const [newline, blank, comment, dashSign] = [10, 32, 35, 45];
-
 /** `undefined` if it is not what kubectl writes: a line for each key at the top, and lists whose items begin with a dash. */
 function scan(text: string): Scanned | undefined {
-  if (['\r', '\t', '\ufeff'].some((one) => text.includes(one))) return undefined;
+  if (/[\r\t\ufeff]/.test(text)) return undefined;
   const entries = { clusters: new Map(), users: new Map(), contexts: new Map() };
   const seen = new Set<string>();
   let rest = '';
-  let list: List | undefined;
-  let dash = -1;
-  /** Where the item, or the section that is not a list, begins. */
-  let start = 0;
-  /** The item's `name:`: `''` until it is found, `undefined` if there are two or it cannot be read. */
-  let name: string | undefined = '';
-  let hasItem = false;
-  const endAt = (end: number): boolean => {
-    if (list === undefined) rest += text.slice(start, end);
-    else if (hasItem) {
-      if (!name || entries[list].has(name)) return false;
-      entries[list].set(name, `${text.slice(start, end)}\n`);
-    }
-    start = end;
-    hasItem = false;
-    return true;
-  };
-  for (let at = 0; at < text.length; ) {
-    const lineEnd = text.indexOf('\n', at);
-    const next = lineEnd < 0 ? text.length : lineEnd + 1;
-    let first = at;
-    while (text.charCodeAt(first) === blank) first++;
-    const column = first - at;
-    const character = first < text.length ? text.charCodeAt(first) : newline;
-    if (character !== newline && character !== comment) {
-      if (character === dashSign && list !== undefined && (dash < 0 || column === dash)) {
-        if (text.charCodeAt(first + 1) !== blank || text.charCodeAt(first + 2) === blank || !endAt(at))
-          return undefined;
-        dash = column;
-        hasItem = true;
-        name = '';
-        first += 2;
-      } else if (column === 0) {
-        const [, key, value = ''] = /^([A-Za-z][\w-]*):(?: +(.*))?$/.exec(text.slice(at, next).trimEnd()) ?? [];
-        if (key === undefined || seen.has(key) || /^[&*!|>]/.test(value) || !endAt(at)) return undefined;
-        seen.add(key);
-        list = value === '' ? lists.find((one) => one === key) : undefined;
-        dash = -1;
-        // The key of a list is written anew.
-        if (list !== undefined) start = next;
-      } else if (list !== undefined && (!hasItem || column <= dash)) return undefined;
-      // The fields of an item are two further in than its dash.
-      if (hasItem && first === at + dash + 2 && text.startsWith('name:', first))
-        name = name === '' ? scalarOf(text.slice(first + 5, next).trim()) : undefined;
-    }
-    at = next;
+  for (const section of text.split(/^(?=[^ #\n-])/m)) {
+    const [head = ''] = section.split('\n', 1);
+    const [, key, value = ''] = /^([A-Za-z][\w-]*):(?: +(.*))?$/.exec(head.trimEnd()) ?? [];
+    const isOnce = key !== undefined && !seen.has(key) && !/^[&*!|>]/.test(value);
+    if (!isOnce && !isComment(section)) return undefined;
+    if (key !== undefined) seen.add(key);
+    const list = value === '' ? lists.find((one) => one === key) : undefined;
+    if (list === undefined && /^-/m.test(section)) return undefined;
+    // The key of a list is written anew.
+    if (list === undefined) rest += section;
+    else if (!readItems(section.slice(head.length), entries[list])) return undefined;
   }
-  return endAt(text.length) ? { rest, entries } : undefined;
+  return { rest, entries };
+}
+
+/** Puts the items of a list under their names. `false` if they are not written as kubectl writes them. */
+function readItems(text: string, found: Map<string, string>): boolean {
+  const [, indent = ''] = /^( *)-/m.exec(text) ?? [];
+  const [before = '', ...items] = text.split(new RegExp(`^(?=${indent}-)`, 'm'));
+  if (!isComment(before)) return false;
+  const beginning = new RegExp(`^${indent}- [^ \n]`);
+  const furtherOut = new RegExp(`\n {0,${indent.length}}[^ #\n]`);
+  const nameField = new RegExp(`^${indent}(?:- |  )name:(.*)`, 'gm');
+  for (const item of items) {
+    const [name, another] = [...item.matchAll(nameField)].map(([, value = '']) => scalarOf(value.trim()) ?? '');
+    if (!beginning.test(item) || furtherOut.test(item) || !name || another !== undefined || found.has(name))
+      return false;
+    found.set(name, `${item}\n`);
+  }
+  return true;
+}
+
+/** Whether there is nothing else. */
+function isComment(text: string): boolean {
+  return !/^ *[^ #\n]/m.test(text);
 }
 
 /** A plain or quoted text; `undefined` for what may be something else, such as a number. */
