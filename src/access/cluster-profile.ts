@@ -101,9 +101,6 @@ export const clusterSchema = z.object(
 /** @internal A parsed cluster, with a default for every absent field. */
 export type ParsedCluster = z.output<typeof clusterSchema>;
 
-/** The field names of a cluster. */
-export const clusterFields: ReadonlySet<string> = new Set(Object.keys(clusterSchema.shape));
-
 /** Throws the error for a field of the profile that cannot be used. */
 export type Refuse = (code: ProfileErrorCode, path: string, message: string) => never;
 

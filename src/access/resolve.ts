@@ -3,13 +3,13 @@
  * plugins, read files, or use the network.
  */
 
+import { inspect } from 'node:util';
 import { ProfileError } from '../errors/index.ts';
 import { isObject } from '../util/guards.ts';
 import { printable } from '../util/printable.ts';
 import type { ResolvedCluster } from './cluster.ts';
 import {
   type ClusterProfile,
-  clusterFields,
   clusterSchema,
   type Ignored,
   type ParsedCluster,
@@ -88,7 +88,8 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
   const cluster = parsed.data;
   const ignored: Ignored[] = [];
   for (const field of Object.keys(entry.cluster)) {
-    if (!clusterFields.has(field)) ignored.push({ path: `${at}.${field}`, reason: 'is not a field of a cluster' });
+    if (Object.hasOwn(clusterSchema.shape, field)) continue;
+    ignored.push({ path: `${at}.${field}`, reason: 'is not a field of a cluster' });
   }
   if (cluster['certificate-authority']) {
     const reason = 'a ClusterProfile has no file system: use certificate-authority-data';
@@ -127,8 +128,6 @@ function listed(ignored: readonly Ignored[]): readonly Ignored[] {
   return [...first, { path: 'status', reason: `${ignored.length - maxIgnored} more things are not applied` }];
 }
 
-const inspectCustom = Symbol.for('nodejs.util.inspect.custom');
-
 /**
  * Returns an access that prints the values of its variables as `[redacted]`: the operator configured them, and may have put a secret
  * there. Code reads them as before. `inspect` always hides them; with `json`, `JSON.stringify` does too.
@@ -141,7 +140,7 @@ export function printedWithoutValues<T extends ConfigAccess>(access: T, { json }
     env: given.env.map(({ name }) => ({ name, value: '[redacted]' })),
   });
   // Not enumerable: code, comparisons and copies see plain data.
-  const exec = Object.defineProperty({ ...given }, inspectCustom, { value: hidden });
+  const exec = Object.defineProperty({ ...given }, inspect.custom, { value: hidden });
   if (json) Object.defineProperty(exec, 'toJSON', { value: hidden });
   return { ...access, exec };
 }

@@ -142,7 +142,7 @@ type Step = readonly [stage: StageName, look: () => Found | Promise<Found>];
 function describeProfile(profile: Profile, access: ResolvedAccess | ProfileError): Found {
   // The error says whether the profile or the provider's rules are at fault.
   if (access instanceof ProfileError && !isOfProvider(access)) throw access;
-  const { ready, message, reason } = controlPlaneReadiness({ metadata: emptyMetadata, ...profile, ...kind });
+  const { ready, message, reason } = controlPlaneReadiness(profile);
   if (ready === 'yes') {
     const isReported = reason !== 'NOT_REPORTED';
     return { message: isReported ? 'its control plane is reported as healthy' : 'its health is not reported' };
@@ -152,8 +152,6 @@ function describeProfile(profile: Profile, access: ResolvedAccess | ProfileError
     failed: { code: reason, hint: 'see what the cluster manager finds wrong; the next stages say what is' },
   };
 }
-const kind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
-const emptyMetadata = { name: '', uid: '', resourceVersion: '' };
 
 function describeAccess(access: ResolvedAccess | ProfileError): Found {
   if (access instanceof ProfileError) throw access;

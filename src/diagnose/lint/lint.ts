@@ -55,17 +55,13 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
   findings.push(...profiles.flatMap((profile) => lintClusterProfile(profile, known)));
 
   const names = files.map(({ file }) => file);
-  const isIdle =
-    read.every((file) => !file.isProviderFile && file.findings.length === 0) && !manifests.some(isKnownKind);
+  const isKnown = ({ kind }: Manifest) => knownKinds.includes(kind) || isWorkload(kind);
+  const isIdle = read.every((file) => !file.isProviderFile && file.findings.length === 0) && !manifests.some(isKnown);
   if (isIdle) findings.push(...names.map(nothingToLint));
   return inOrder(findings, names);
 }
 
 const knownKinds = ['ClusterProfile', 'ConfigMap', 'CredentialProviderConfig', 'Kustomization'];
-
-function isKnownKind({ kind }: Manifest): boolean {
-  return knownKinds.includes(kind) || isWorkload(kind);
-}
 
 /** Reported only if no file has anything to lint: a folder may have manifests of all kinds. */
 function nothingToLint(file: string): Finding {

@@ -14,7 +14,7 @@ export interface Readiness {
 }
 
 /** Reads the condition `ControlPlaneHealthy` (KEP-4322). Without it a cluster counts as healthy. */
-export function controlPlaneReadiness({ status }: FleetProfile): Readiness {
+export function controlPlaneReadiness({ status }: Pick<FleetProfile, 'status'>): Readiness {
   const conditions: unknown = status?.conditions;
   const condition: unknown = Array.isArray(conditions)
     ? conditions.find((entry: unknown) => Object(entry).type === 'ControlPlaneHealthy')
