@@ -4,7 +4,7 @@ import { ConfigurationError, type Problem } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { CredentialMetrics } from '../observability/metrics.ts';
 import { isObject } from '../util/guards.ts';
-import { flag, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
+import { flag, milliseconds, parseOptionsWith, sharedOptions, wholeNumber } from './option-schemas.ts';
 
 /** Options of `CredentialProviders`, however it is created. All are validated at construction. Times are 2^31 - 1 ms at most. */
 export interface CredentialProvidersOptions {
@@ -90,10 +90,7 @@ const optionsSchema = z.strictObject({
   idleTimeoutMs: milliseconds(0).default(300_000),
   connectTimeoutMs: milliseconds(1).default(10_000),
   requestTimeoutMs: milliseconds(1).optional(),
-  maxResponseBytes: z
-    .int({ error: 'must be a whole number of bytes' })
-    .min(1, { error: 'must be a whole number of bytes' })
-    .default(512 * 1024 * 1024),
+  maxResponseBytes: wholeNumber.default(512 * 1024 * 1024),
   drainTimeoutMs: milliseconds(0).default(3_600_000),
   refreshOnForbidden: flag,
   cleanEnvironment: flag,
