@@ -5,7 +5,7 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
-import { anyText, type Report } from './kubeconfig-user.ts';
+import { text } from './cluster-profile.ts';
 import { keysOf, mustBe, schemaProblems } from './schema-problems.ts';
 import { kubernetesYaml, parseYaml, type YamlText } from './yaml-text.ts';
 
@@ -20,6 +20,9 @@ export interface KubeconfigText {
 
 const lists = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
 export type ListName = keyof typeof lists;
+
+/** Reports a problem at a path of the kubeconfig. */
+export type Report = (path: string, message: string) => void;
 
 /** An entry of `clusters`, `users` or `contexts`, with the file that it comes from. */
 export interface KubeconfigEntry {
@@ -51,6 +54,9 @@ export interface MergedKubeconfig {
   /** Throws one error with all reported problems. */
   readonly giveUp: () => never;
 }
+
+/** Any text; absent if it is empty. */
+export const anyText = text('text (quote numbers and booleans)');
 
 const entries = (field: string) =>
   z

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { text } from './cluster-profile.ts';
 import { type ImpersonationHeaders, impersonationHeaders } from './impersonation.ts';
+import { anyText, type KubeconfigEntry } from './kubeconfig-files.ts';
 import { environmentOf, envVarSchema, execConfigSchema, interactiveMode } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
 import { mustBe } from './schema-problems.ts';
@@ -19,8 +20,6 @@ export interface StaticUser {
   readonly key?: PemSource;
 }
 
-/** Any text; absent if it is empty. */
-export const anyText = text('text (quote numbers and booleans)');
 const texts = z
   .array(z.string(mustBe('text')), mustBe('a list of text'))
   .nullish()
@@ -63,14 +62,9 @@ export const userSchema = z.object({
 export const contextSchema = z.object({ cluster: anyText, user: anyText, namespace: anyText }, mustBe('an object'));
 type User = z.output<typeof userSchema>;
 
-/** Reports a problem at a path of the kubeconfig. */
-export type Report = (path: string, message: string) => void;
-
 export function readExec(
   { exec, 'auth-provider': authProvider }: User,
-  at: string,
-  inFolder: (path: string) => string,
-  report: Report,
+  { at, file: { inFolder, report } }: KubeconfigEntry,
 ): Omit<ResolvedExec, 'config'> | undefined {
   if (!exec) return undefined;
   if (authProvider) report(`${at}.auth-provider`, 'cannot be combined with exec: remove it');
@@ -94,7 +88,7 @@ export function readExec(
 }
 
 /** Reads the static credentials. As in client-go, each of them keeps the plugin from being run. */
-export function readStatic(user: User, at: string, inFolder: (path: string) => string, report: Report): StaticUser {
+export function readStatic(user: User, { at, file: { inFolder, report } }: KubeconfigEntry): StaticUser {
   const { token, tokenFile, username, password } = user;
   if (token && (username || password)) report(`${at}.${username ? 'username' : 'password'}`, besideToken);
   const certificate = readPem('client-certificate');
@@ -129,14 +123,13 @@ const besideToken = 'cannot be combined with a token: keep one of the two';
 /** Reports what is wrong with a credential that will be sent. client-go checks it only then. */
 export function checkSent(
   { 'auth-provider': authProvider, exec, token, tokenFile, username }: User,
-  at: string,
-  report: Report,
-) {
+  { at, file: { report } }: KubeconfigEntry,
+): void {
   if (authProvider && !exec) report(`${at}.auth-provider`, 'is not supported: use exec');
   if (!token && tokenFile && username) report(`${at}.username`, besideToken);
 }
 
-export function readImpersonation(user: User, at: string, report: Report): ImpersonationHeaders {
+export function readImpersonation(user: User, { at, file: { report } }: KubeconfigEntry): ImpersonationHeaders {
   const { as = '', 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;
   if (as === '' && (uid || groups.length > 0 || Object.keys(extra).length > 0)) {
     report(`${at}.as`, 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');

@@ -10,11 +10,10 @@ import { clusterSchema, type Ignored, type ParsedCluster, type Refuse } from './
 import { extensionNames } from './extensions.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { copyJson, type Json } from './json.ts';
-import type { KubeconfigEntry, ListName, MergedKubeconfig } from './kubeconfig-files.ts';
+import type { KubeconfigEntry, ListName, MergedKubeconfig, Report } from './kubeconfig-files.ts';
 import {
   checkSent,
   contextSchema,
-  type Report,
   readExec,
   readImpersonation,
   readStatic,
@@ -139,12 +138,11 @@ function parse<T extends z.ZodType>(schema: T, { value, at, file }: KubeconfigEn
 function readUser(entry: KubeconfigEntry, secure: boolean) {
   const user = parse(userSchema, entry);
   if (!user) return undefined;
-  const { at, file } = entry;
-  if (secure) checkSent(user, at, file.report);
+  if (secure) checkSent(user, entry);
   return {
-    exec: readExec(user, at, file.inFolder, file.report),
-    staticUser: readStatic(user, at, file.inFolder, file.report),
-    impersonation: readImpersonation(user, at, file.report),
+    exec: readExec(user, entry),
+    staticUser: readStatic(user, entry),
+    impersonation: readImpersonation(user, entry),
   };
 }
 
