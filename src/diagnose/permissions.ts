@@ -40,14 +40,10 @@ export async function checkPermissions(
         review('SelfSubjectAccessReview', { resourceAttributes: attributes }),
         known(attributes),
       ]);
-      const decision = decisionOf(answer);
+      const { isAllowed, reason } = decisionOf(answer);
       // Who may do everything may do this too, and it is a mistake all the same.
-      return {
-        right: text,
-        ...decision,
-        ...(unknown === undefined ? {} : { isAllowed: false, reason: unknown }),
-        unknown,
-      };
+      const isMistake = unknown !== undefined;
+      return { right: text, attributes, isMistake, isAllowed: isAllowed && !isMistake, reason: unknown ?? reason };
     }),
   );
   const texts = (isAllowed: boolean) =>
@@ -60,12 +56,12 @@ export async function checkPermissions(
   if (rights.length > 0 && !denied) {
     return { message: printable(`it may ${texts(true)}`, maxBytes), rights: shown };
   }
-  const namespace = rights.find(({ text }) => text === denied?.right)?.attributes.namespace ?? 'default';
+  const namespace = denied?.attributes.namespace ?? 'default';
   const warnings = mayDoNothing(await review('SelfSubjectRulesReview', { namespace }))
     ? [`no role allows this identity anything, in the whole cluster or in namespace ${printable(namespace, 256)}`]
     : [];
   if (denied) {
-    const hint = decisions.every(({ isAllowed, unknown }) => isAllowed || unknown !== undefined)
+    const hint = decisions.every(({ isAllowed, isMistake }) => isAllowed || isMistake)
       ? 'correct --can-i; outside the core group a resource needs its group: deployments.apps'
       : 'bind a Role or ClusterRole with these rights to this identity; outside the core group a resource needs its group: deployments.apps';
     const message = printable(`it may not ${texts(false)}`, maxBytes);

@@ -68,25 +68,7 @@ describe('a path that is bound to /v1/projects/1', () => {
   }
 
   test('never leads out as any server would read it', () => {
-    const piece = fc.constantFrom(
-      '..',
-      '.',
-      '%2e',
-      '%2E',
-      '%252e',
-      '/',
-      '//',
-      '%2f',
-      '\\\\',
-      '%5c',
-      'a',
-      '1',
-      '2',
-      ';',
-      '?',
-      '#',
-      '%25',
-    );
+    const piece = fc.constantFrom(...'.. . %2e %2E %252e / // %2f \\\\ %5c a 1 2 ; ? # %25'.split(' '));
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
         const path = `/v1/projects/1/${pieces.join('')}`;

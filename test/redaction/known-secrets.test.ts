@@ -102,28 +102,11 @@ describe('the secrets that are known', () => {
   });
 
   test('are the arguments behind a secret flag', () => {
-    const args = [
-      'get-token',
-      '--client-secret',
-      'one',
-      '--password=two',
-      '-u',
-      'me:three',
-      '--token-file',
-      '/t',
-      '--token',
-      '--x',
-      '--token',
-      '$(TOKEN)',
-      '--token=$(TOKEN)',
-      '--secret',
-      'fleet/spoke-1',
-      '--secret=fleet/spoke-1',
-      '--secret=projects/fleet/secrets/spoke-1',
-      '--secret=TSqg/qwk',
-      '--use-token=true',
-    ];
-    assert.deepEqual(secretsOfArguments(args), ['one', 'two', 'three', 'TSqg/qwk']);
+    const commandLine =
+      'get-token --client-secret one --password=two -u me:three --token-file /t --token --x --token $(TOKEN) ' +
+      '--token=$(TOKEN) --secret fleet/spoke-1 --secret=fleet/spoke-1 --secret=projects/fleet/secrets/spoke-1 ' +
+      '--secret=TSqg/qwk --use-token=true';
+    assert.deepEqual(secretsOfArguments(commandLine.split(' ')), ['one', 'two', 'three', 'TSqg/qwk']);
   });
 
   for (const [what, argument, ...secrets] of [
