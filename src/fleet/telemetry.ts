@@ -111,11 +111,4 @@ export interface FleetEvents {
 
 export type FleetObserver = ObserverOf<FleetEvents>;
 
-export const { emit, isObserved } = reporter<FleetEvents>('fleet-', {
-  cluster: true,
-  reconcile: true,
-  restart: true,
-  leader: true,
-  shard: true,
-  'lease-failure': true,
-});
+export const { emit, isObserved } = reporter<FleetEvents>('fleet-');

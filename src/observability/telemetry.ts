@@ -4,7 +4,7 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { channel } from 'node:diagnostics_channel';
+import { channel, hasSubscribers } from 'node:diagnostics_channel';
 import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from '../errors/index.ts';
 import { callSafely } from './callbacks.ts';
 import { warnOnStderr } from './logger.ts';
@@ -118,36 +118,23 @@ export type ObserverOf<E> = { readonly [K in keyof E]?: (event: E[K]) => void };
 export type Observer = ObserverOf<Events>;
 
 /** Reports events to an observer and to the subscribers of their channels, whose names are those of the events after `prefix`. */
-export function reporter<E>(prefix: string, names: { readonly [K in keyof E]: true }) {
-  // A channel lives as long as somebody holds it.
-  const channels = new Map(
-    Object.keys(names).map((name) => [name, channel(`clusterprofile-credentials:${prefix}${name}`)]),
-  );
+export function reporter<E>(prefix: string) {
+  const channelOf = (name: string) => `clusterprofile-credentials:${prefix}${name}`;
   return {
     /** Whether the event has a receiver: a request should cost nothing without one. */
     isObserved(observer: ObserverOf<E> | undefined, name: keyof E & string): boolean {
-      return observer?.[name] !== undefined || channels.get(name)?.hasSubscribers === true;
+      return observer?.[name] !== undefined || hasSubscribers(channelOf(name));
     },
     /** An observer that throws or rejects is ignored. If a subscriber throws, Node raises an uncaught exception, as on every channel. */
     emit<K extends keyof E & string>(observer: ObserverOf<E> | undefined, name: K, event: E[K]): void {
       const observe = observer?.[name];
       if (observe) callSafely(`an observer of ${prefix}${name}`, () => observe(event), warnOnStderr);
-      const subscribers = channels.get(name);
-      if (subscribers?.hasSubscribers) subscribers.publish(event);
+      if (hasSubscribers(channelOf(name))) channel(channelOf(name)).publish(event);
     },
   };
 }
 
-export const { emit, isObserved } = reporter<Events>('', {
-  'plugin-run-start': true,
-  'plugin-run-end': true,
-  credential: true,
-  rejection: true,
-  'access-refused': true,
-  pool: true,
-  'request-start': true,
-  'request-end': true,
-});
+export const { emit, isObserved } = reporter<Events>('');
 
 /** Whether the error means that a profile broke a rule or a limit, rather than that it is wrong or unfinished. */
 export function isRefusal(code: ProfileErrorCode): boolean {
