@@ -34,9 +34,6 @@ import { type FleetOptions, type FleetSettings, parseFleetOptions } from './opti
 import { ProfileSource } from './profile-source.ts';
 import { ownershipOf } from './sharding/options.ts';
 
-/** Milliseconds for a running reconcile after its signal aborted; then it is given up. */
-const drainTimeoutMs = 10_000;
-
 /**
  * The clusters that the ClusterProfiles on a hub describe, with caches and controllers for each. A cluster that hangs or fails delays no
  * other.
@@ -93,7 +90,7 @@ export class Fleet {
       synced: () => this.synced(),
       reach: (graceMs, tell) => this.#clusters.reach({ graceMs, clock, tell }),
     };
-    this.#controllers = new Controllers({ ...common, ...ofFleet, hub, hubPlace, drainTimeoutMs });
+    this.#controllers = new Controllers({ ...common, ...ofFleet, hub, hubPlace });
     const claims = new Claims(ownership);
     const context: LifecycleContext = {
       ...common,

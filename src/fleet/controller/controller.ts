@@ -30,7 +30,6 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
-  readonly drainTimeoutMs: number;
   /** Reports the state of this replica's clusters: the current one, and each change that lasts. */
   reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
   /** `fleet.list()` has changed. */

@@ -25,8 +25,6 @@ export interface ReconcilerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
-  /** Milliseconds for a reconcile whose cluster was disengaged, or whose object was lost; then it is given up. */
-  readonly drainTimeoutMs: number;
 }
 
 /** For spans: the context of a message is that of the event `fleet-reconcile`, without its result. */
@@ -37,6 +35,8 @@ const hasEnded = new DOMException('the reconcile has ended', 'AbortError');
 
 /** Milliseconds until a reconcile that has timed out loses its slot. */
 const graceMs = 5_000;
+/** Milliseconds for a reconcile whose cluster was disengaged, or whose object was lost; then it is given up. */
+const drainTimeoutMs = 10_000;
 
 export class Reconciler {
   readonly #settings: ControllerSettings;
@@ -67,7 +67,7 @@ export class Reconciler {
     attachment: Attachment,
     { signal: ends, fence }: Tenure,
   ): Promise<void> {
-    const { clock, hub, logger, observer, drainTimeoutMs } = this.#context;
+    const { clock, hub, logger, observer } = this.#context;
     const { name: controller, reconcileTimeoutMs } = this.#settings;
     const { place, queue } = attachment;
     const { name, cluster } = place;
