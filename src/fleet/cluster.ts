@@ -5,12 +5,12 @@ import type { ResourceClient } from '../rest/api/resource-client.ts';
 import type { ResourceOptions } from '../rest/api/resource-options.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import { Events } from './events.ts';
-import type { Informer } from './informer/informer.ts';
+import type { Informer, InformerListener } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import type { InformerOptions } from './informer/options.ts';
 import type { FleetProfile } from './membership/identity.ts';
 import type { Fence } from './membership/ownership.ts';
-import type { ReflectorContext, ReflectorRestart } from './reflect/reflector.ts';
+import type { ReflectorContext } from './reflect/reflector.ts';
 import type { ClusterState } from './telemetry.ts';
 
 /** The state of one cluster. */
@@ -28,7 +28,7 @@ export interface ClusterListing {
 }
 
 /** The parts of a cluster. */
-export interface ClusterParts {
+export interface ClusterParts extends InformerListener {
   readonly name: string;
   readonly config: RestConfig;
   readonly signal: AbortSignal;
@@ -36,9 +36,6 @@ export interface ClusterParts {
   /** Ends the time in which this replica may use it; absent if there is no such limit. */
   readonly fence: Fence | undefined;
   profile(): FleetProfile;
-  restarts(restart: ReflectorRestart): void;
-  /** Called when an informer has synced, or its list takes long. */
-  changed(): void;
 }
 
 /** An engaged cluster, until `signal` aborts. Afterwards `config` submits no request. */
@@ -67,7 +64,7 @@ export class Cluster {
       isPreview: parts.config.preview !== undefined,
       resource: (namespace) => this.resource({ ...kind, namespace }),
     });
-    this.informers = new Informers(parts.context, parts.signal, parts.restarts, parts.changed);
+    this.informers = new Informers(parts.context, parts.signal, parts);
   }
 
   /** The current ClusterProfile. Its status changes while the cluster is engaged. */

@@ -44,7 +44,7 @@ export class Hub {
     this.#signal = signal;
     const fields = { hub: server.url };
     const context = reflectorContext(server, { clock, logger, fields, reports: { observer, cluster: undefined } });
-    this.informers = new Informers(context, signal, changed, changed);
+    this.informers = new Informers(context, signal, { changed });
   }
 
   /**

@@ -115,7 +115,7 @@ export class ProfileSource {
     const fields = { hub: this.#server.url };
     const reports = { observer, cluster: undefined };
     const context = reflectorContext(this.#server, { clock, logger, fields, reports, advice });
-    return new Informer<T>(options, context, signal, { restarted: this.#change.wake, changed: this.#change.wake });
+    return new Informer<T>(options, context, signal, { changed: this.#change.wake });
   }
 }
 

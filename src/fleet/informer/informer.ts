@@ -24,7 +24,7 @@ export interface InformerProblem {
 /** What an informer reports to the cluster or the hub that it belongs to. */
 export interface InformerListener {
   restarted?(restart: ReflectorRestart): void;
-  /** `hasSynced` or `problem` has changed. */
+  /** `hasSynced` or `problem` may have changed. */
   changed?(): void;
 }
 
@@ -176,6 +176,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
           this.#problem = { reason, message: reasonOf(error), since: this.#problem?.since ?? clock.now() };
         this.#dropListing();
         this.#listener.restarted?.(restart);
+        this.#listener.changed?.();
       },
       listed: (objects, bytes) => this.#listing?.size.add(objects, bytes),
       slow: (message) => {

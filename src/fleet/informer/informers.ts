@@ -2,8 +2,8 @@
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
-import type { ReflectorContext, ReflectorRestart } from '../reflect/reflector.ts';
-import { Informer } from './informer.ts';
+import type { ReflectorContext } from '../reflect/reflector.ts';
+import { Informer, type InformerListener } from './informer.ts';
 import { type InformerOptions, informerSchema } from './options.ts';
 
 /** So many informers of one resource are hardly intended: functions created at each call cannot be shared. */
@@ -12,22 +12,15 @@ const suspicious = 8;
 export class Informers {
   readonly #context: ReflectorContext;
   readonly #signal: AbortSignal;
-  readonly #restarted: (restart: ReflectorRestart) => void;
-  readonly #changed: () => void;
+  readonly #listener: InformerListener;
   readonly #byResource = new Map<string, Informer[]>();
   /** Of a controller's sources, whose options stay as they are: each write of a reconcile asks for them. */
   readonly bySource = new WeakMap<object, Informer>();
 
-  constructor(
-    context: ReflectorContext,
-    signal: AbortSignal,
-    restarted: (restart: ReflectorRestart) => void,
-    changed: () => void = () => {},
-  ) {
+  constructor(context: ReflectorContext, signal: AbortSignal, listener: InformerListener = {}) {
     this.#context = context;
     this.#signal = signal;
-    this.#restarted = restarted;
-    this.#changed = changed;
+    this.#listener = listener;
   }
 
   *[Symbol.iterator](): IterableIterator<Informer> {
@@ -50,8 +43,7 @@ export class Informers {
     const informers = this.#byResource.get(key) ?? [];
     const shared = informers.find((informer) => haveSameFunctions(informer.options, options));
     if (shared) return shared as unknown as Informer<T>; // the same functions take the same type
-    const listener = { restarted: this.#restarted, changed: this.#changed };
-    const informer = new Informer<T>(options, this.#context, this.#signal, listener);
+    const informer = new Informer<T>(options, this.#context, this.#signal, this.#listener);
     this.#byResource.set(key, [...informers, informer as unknown as Informer]); // read as what every object is
     const { logger, fields } = this.#context;
     logger.debug?.(fields, `informer for ${kind} (${apiVersion})`);

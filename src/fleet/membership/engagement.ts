@@ -207,9 +207,8 @@ export class Engagement {
       context: reflectorContext(server, { clock, logger, fields, reports: { observer, cluster: this.name } }),
       profile: () => this.#listener.profile(),
       changed: () => this.#context.changed(),
-      restarts: ({ reason, error }) => {
+      restarted: ({ reason, error }) => {
         if (reason === 'provider_changed') this.#listener.providerChanged(reasonOf(error));
-        this.#context.changed();
       },
     });
   }
