@@ -6,7 +6,7 @@ import { askSafely } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import type { KindOf, KubernetesObject, TypeOf } from '../rest/api/kubernetes-object.ts';
 import type { Preview } from '../rest/request/previewed-writes.ts';
-import { abortable } from '../util/abortable.ts';
+import { Changes } from '../util/abortable.ts';
 import { isFunction, isText } from '../util/guards.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
 import { Controllers, type ControllersContext } from './controller/controllers.ts';
@@ -58,7 +58,8 @@ export class Fleet {
   readonly #stop = new AbortController();
   /** Aborted when all work has ended. */
   readonly #ended = new AbortController();
-  readonly #watchers = new Set<() => void>();
+  /** `synced` looks again. */
+  readonly #changes = new Changes();
   #running: Promise<void> | undefined;
 
   /**
@@ -81,7 +82,7 @@ export class Fleet {
     });
     this.#handlers = new EngageHandlers(clock, engageTimeoutMs);
     this.#leaving = new DisengageHandlers(logger);
-    const common = { clock, logger, observer: metrics?.observer, changed: this.#changed };
+    const common = { clock, logger, observer: metrics?.observer, changed: this.#changes.tell };
     this.hub = new Hub({ ...common, config: this.#settings.hub, signal: this.#ended.signal });
     const { hub } = this;
     const hubPlace = new HubPlace({ hub, ownership, signal: this.#stop.signal });
@@ -111,7 +112,7 @@ export class Fleet {
     };
     this.#clusters = new Clusters(this.#membership, context, this.#stop.signal);
     // Also if the fleet is closed before it runs.
-    this.#stop.signal.addEventListener('abort', this.#changed, { once: true });
+    this.#stop.signal.addEventListener('abort', this.#changes.tell, { once: true });
     metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.stats });
   }
 
@@ -154,17 +155,9 @@ export class Fleet {
    */
   async synced(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = signalOf('fleet.synced', options);
-    for (;;) {
-      if (this.#stop.signal.aborted) throw new FleetError('FLEET_CLOSED', 'the fleet has been closed');
-      if (this.#isSynced) return;
-      const { promise: change, resolve } = Promise.withResolvers<void>();
-      this.#watchers.add(resolve);
-      try {
-        await abortable(() => change, signal);
-      } finally {
-        this.#watchers.delete(resolve);
-      }
-    }
+    const { signal: stopped } = this.#stop;
+    await this.#changes.until(() => stopped.aborted || this.#isSynced, signal);
+    if (stopped.aborted) throw new FleetError('FLEET_CLOSED', 'the fleet has been closed');
   }
 
   /**
@@ -283,13 +276,8 @@ export class Fleet {
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.
     await Promise.all([ownership, this.#clusters.close(), this.#controllers.drained('hub')]);
-    this.#changed();
+    this.#changes.tell();
   }
-
-  /** `synced` looks again. */
-  readonly #changed = (): void => {
-    for (const wake of this.#watchers) wake();
-  };
 
   get #isSynced(): boolean {
     return this.#ownership.isSettled && areTried(this.hub.informers) && this.#clusters.isSettled;

@@ -4,7 +4,8 @@ import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
-import { type Clock, Wait } from './clock.ts';
+import { Changes } from '../util/abortable.ts';
+import type { Clock } from './clock.ts';
 import { guard } from './guard.ts';
 import { Informer } from './informer/informer.ts';
 import type { InformerOptions } from './informer/options.ts';
@@ -38,12 +39,12 @@ export class ProfileSource {
   readonly #server: ApiServer;
   readonly #profiles: readonly Informer<FleetProfile>[];
   readonly #placement: Informer<PlacementDecision> | undefined;
-  readonly #change: Wait;
+  readonly #changes = new Changes();
 
   constructor(options: ProfileSourceOptions) {
-    const { namespaces, labelSelector, placement } = options;
+    const { namespaces, labelSelector, placement, signal } = options;
     this.#options = options;
-    this.#change = new Wait(options.clock);
+    signal.addEventListener('abort', this.#changes.tell, { once: true });
     this.#server = new ApiServer(options.hub);
     this.#profiles = (namespaces ?? [undefined]).map((namespace) =>
       this.#informer<FleetProfile>({ ...clusterProfileKind, namespace, labelSelector }, profileAdvice),
@@ -90,7 +91,7 @@ export class ProfileSource {
     );
     if (signal.aborted) return;
     listener.known();
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    await this.#until(() => false);
   }
 
   /** Every list is complete, or has failed at least once; placement is known. */
@@ -100,11 +101,8 @@ export class ProfileSource {
   }
 
   /** Resolves when the condition holds or the signal aborts. */
-  async #until(holds: () => boolean): Promise<void> {
-    const { signal } = this.#options;
-    signal.addEventListener('abort', this.#change.wake, { once: true });
-    while (!signal.aborted && !holds()) await this.#change.for();
-    signal.removeEventListener('abort', this.#change.wake);
+  #until(holds: () => boolean): Promise<void> {
+    return this.#changes.until(() => this.#options.signal.aborted || holds());
   }
 
   #informer<T extends KubernetesObject>(
@@ -115,7 +113,7 @@ export class ProfileSource {
     const fields = { hub: this.#server.url };
     const reports = { observer, cluster: undefined };
     const context = reflectorContext(this.#server, { clock, logger, fields, reports, advice });
-    return new Informer<T>(options, context, signal, { changed: this.#change.wake });
+    return new Informer<T>(options, context, signal, { changed: this.#changes.tell });
   }
 }
 

@@ -1,4 +1,4 @@
-/** Waiting, until a signal aborts: for work, for time, and for the signals of the system. */
+/** Waiting, until a signal aborts: for work, for changes, for time, and for the signals of the system. */
 
 /**
  * Returns the outcome of `work`, or rejects with the signal's reason if that comes first. The work continues, and its later rejection
@@ -18,6 +18,29 @@ export async function abortable<T>(work: () => T | Promise<T>, signal: AbortSign
     return await Promise.race([started(), aborted]);
   } finally {
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Lets others wait for what may hold after a change. */
+export class Changes {
+  readonly #waiting = new Set<() => void>();
+
+  /** Something has changed: whoever waits looks again. */
+  readonly tell = (): void => {
+    for (const look of this.#waiting) look();
+  };
+
+  /** Resolves when the condition holds. Rejects with the signal's reason if that comes first. */
+  async until(holds: () => boolean, signal?: AbortSignal): Promise<void> {
+    while (!holds()) {
+      const { promise: change, resolve: look } = Promise.withResolvers<void>();
+      this.#waiting.add(look);
+      try {
+        await abortable(() => change, signal);
+      } finally {
+        this.#waiting.delete(look);
+      }
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Informer } from '../informer/informer.ts';
-import { isVersion } from '../informer/store.ts';
+import { isVersion } from '../reflect/events.ts';
 import type { WrittenObject } from './options.ts';
 import { groupOf, isSelected } from './requests.ts';
 
@@ -119,12 +119,8 @@ export class Written {
 }
 
 /** Resolves when the cache has no object with this key and UID. */
-async function left(informer: Informer, key: string, uid: string, signal: AbortSignal): Promise<void> {
-  const isGone = () => informer.getByKey(key)?.metadata.uid !== uid;
-  if (isGone()) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const unsubscribe = informer.subscribe(() => isGone() && resolve());
-  await abortable(() => promise, signal).finally(unsubscribe);
+function left(informer: Informer, key: string, uid: string, signal: AbortSignal): Promise<void> {
+  return informer.until(() => informer.getByKey(key)?.metadata.uid !== uid, signal);
 }
 
 function isOfKind(

@@ -1,16 +1,16 @@
 /** A reflector with a cache, shared by all readers of a resource on one cluster. */
 
-import { signalOf } from '../../errors/check-argument.ts';
+import { checkArgument, signalOf } from '../../errors/check-argument.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
-import { abortable } from '../../util/abortable.ts';
+import { Changes } from '../../util/abortable.ts';
 import { ask, guard } from '../guard.ts';
-import type { ReflectorEvent } from '../reflect/events.ts';
+import { isOlder, isVersion, type ReflectorEvent } from '../reflect/events.ts';
 import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
 import { inTurn } from '../reflect/turns.ts';
 import { ListSize } from './list-size.ts';
 import { type Change, type InformerEvent, type InformerOptions, Pending } from './options.ts';
-import { CachedVersion, checkVersion, guardedIndexers, Store } from './store.ts';
+import { guardedIndexers, Store } from './store.ts';
 
 /** Why an informer currently receives nothing from its server. */
 export interface InformerProblem {
@@ -54,8 +54,10 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly #store: Store<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
   readonly #listener: InformerListener;
-  readonly #sync = Promise.withResolvers<void>();
-  readonly #version = new CachedVersion();
+  /** Of the cache, and of the two below. */
+  readonly #changes = new Changes();
+  /** The cache has everything up to this version. It may go back, if a server was restored from a backup. */
+  #version: string | undefined;
   #hasSynced = false;
   #listing: Listing<T> | undefined;
   #problem: InformerProblem | undefined;
@@ -72,9 +74,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#signal = signal;
     this.#listener = listener;
     this.#store = new Store(guardedIndexers(options.indexers ?? {}, context));
-    // Avoids an unhandled rejection.
-    this.#sync.promise.catch(() => undefined);
-    signal.addEventListener('abort', () => this.#sync.reject(signal.reason), { once: true });
+    signal.addEventListener('abort', this.#changes.tell, { once: true });
     this.#reflect();
   }
 
@@ -90,7 +90,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   /** Resolves when the first list is complete. Rejects with the reason if the cluster is disengaged, or `signal` aborts, before that. */
   synced({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
-    return abortable(() => this.#sync.promise, signal);
+    return this.until(() => this.#hasSynced, signal);
   }
 
   /**
@@ -102,8 +102,15 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
    */
   reached(resourceVersion: string, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = signalOf('informer.reached', options);
-    checkVersion('informer.reached', resourceVersion);
-    return this.#version.reached(resourceVersion, this.#signal, signal);
+    const what = 'a resourceVersion, which is a number';
+    checkArgument('informer.reached', 'resourceVersion', resourceVersion, isVersion, what);
+    return this.until(() => this.#version !== undefined && !isOlder(this.#version, resourceVersion), signal);
+  }
+
+  /** @internal Resolves when the cache fulfils a condition. Rejects with the reason of the first signal that aborts before. */
+  async until(holds: () => boolean, signal: AbortSignal | undefined): Promise<void> {
+    await this.#changes.until(() => this.#signal.aborted || holds(), signal);
+    if (!holds()) this.#signal.throwIfAborted();
   }
 
   get(name: string, namespace?: string): T | undefined {
@@ -144,16 +151,13 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       pending.add({ key, before: undefined, after: this.#store.get(key), initial: true });
     }
     const unsubscribe = this.subscribe((change) => pending.add(change));
-    const wake = () => pending.wake();
-    this.#signal.addEventListener('abort', wake, { once: true });
     try {
       while (!this.#signal.aborted) {
-        if (pending.size === 0) await pending.changed();
-        else yield* pending.take();
+        yield* pending.take();
+        await this.#changes.until(() => this.#signal.aborted || pending.size > 0);
       }
     } finally {
       unsubscribe();
-      this.#signal.removeEventListener('abort', wake);
     }
   }
 
@@ -169,7 +173,10 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       opened: () => {
         this.#problem = undefined;
       },
-      reached: (version) => this.#version.set(version),
+      reached: (version) => {
+        this.#version = version;
+        this.#changes.tell();
+      },
       restarts: (restart) => {
         const { reason, error, afterMs } = restart;
         if (afterMs > 0)
@@ -238,8 +245,8 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     }
     this.#dropListing();
     this.#problem = undefined;
-    if (!this.#hasSynced) this.#sync.resolve();
     this.#hasSynced = true;
+    this.#changes.tell();
     this.#listener.changed?.();
   }
 
@@ -295,5 +302,6 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
         listener(change),
       );
     }
+    this.#changes.tell();
   }
 }

@@ -71,7 +71,6 @@ interface Entry<T> {
 
 export class Pending<T extends KubernetesObject> {
   readonly #entries = new Map<string, Entry<T>>();
-  #wake = () => {};
 
   get size(): number {
     return this.#entries.size;
@@ -89,7 +88,6 @@ export class Pending<T extends KubernetesObject> {
     // It was created and deleted before the consumer has seen it.
     if (seen === undefined && after === undefined) this.#entries.delete(key);
     else this.#entries.set(key, { seen, after, gone: last, initial: seen === undefined && isInitial });
-    this.#wake();
   }
 
   /** Takes the next object's events: two if another object of the same name has replaced it. */
@@ -105,17 +103,5 @@ export class Pending<T extends KubernetesObject> {
       { type: 'Delete', object: gone ?? seen },
       { type: 'Apply', object: after, initial: false },
     ];
-  }
-
-  /** Resolves when there is a change, or `wake` is called. */
-  async changed(): Promise<void> {
-    if (this.#entries.size > 0) return;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-  }
-
-  wake(): void {
-    this.#wake();
   }
 }

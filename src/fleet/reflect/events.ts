@@ -3,6 +3,7 @@
 import { MalformedResponse, parseJson } from '../../rest/api/api-status.ts';
 import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
+import { isString } from '../../util/guards.ts';
 
 /**
  * `Init` begins a list and `InitApply` has its objects; after `InitDone`, objects that were not listed are gone. `Apply` is a new or
@@ -85,8 +86,11 @@ export function readWatchEvent(line: string, reading: Reading): WatchEvent {
 
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
+/** Whether a version can be compared with others. */
+export const isVersion = (value: unknown): boolean => isString(value) && /^\d+$/.test(value);
+
 /** Whether a version is older than another. The versions of one server are numbers that grow. */
 export function isOlder(version: string, than: string): boolean {
-  if (!/^\d+$/.test(version) || !/^\d+$/.test(than)) return false;
+  if (!isVersion(version) || !isVersion(than)) return false;
   return version.length === than.length ? version < than : version.length < than.length;
 }
