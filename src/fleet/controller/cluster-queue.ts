@@ -73,13 +73,10 @@ export class ClusterQueue<T> {
   readonly #ring: Ring<T>;
   readonly #entries = new Map<string, Entry<T>>();
   readonly #queued = { change: new Fifo<Entry<T>>(), initial: new Fifo<Entry<T>>() };
-  readonly #counts = { change: 0, initial: 0 };
-  readonly #inRing = { change: false, initial: false };
   #working = 0;
   #changesInARow = 0;
   #paused = true;
   #closed = false;
-  #limit: number;
   #isSlow = false;
 
   /** @internal Made by `WorkQueue.queueOf`. Paused until `resume`. */
@@ -87,12 +84,11 @@ export class ClusterQueue<T> {
     this.name = name;
     this.#options = options;
     this.#ring = ring;
-    this.#limit = options.perCluster;
   }
 
   /** Items that could be worked on now. */
   get depth(): number {
-    return this.#counts.change + this.#counts.initial;
+    return this.#queued.change.size + this.#queued.initial.size;
   }
 
   get closed(): boolean {
@@ -131,7 +127,7 @@ export class ClusterQueue<T> {
     } else if (entry.state === 'waiting') {
       this.#enqueue(entry, rank);
     } else if (rank === 'change' && entry.rank === 'initial') {
-      this.#counts.initial -= 1;
+      this.#queued.initial.delete(entry);
       this.#enqueue(entry, rank);
     }
   }
@@ -146,7 +142,6 @@ export class ClusterQueue<T> {
   slow(slow: boolean): void {
     if (this.#isSlow === slow) return;
     this.#isSlow = slow;
-    this.#limit = slow ? 1 : this.#options.perCluster;
     this.#offer();
     this.#ring.changed(this);
   }
@@ -159,34 +154,26 @@ export class ClusterQueue<T> {
       entry.due?.cancel();
     }
     this.#entries.clear();
-    this.#counts.change = 0;
-    this.#counts.initial = 0;
+    for (const rank of ranks) this.#queued[rank].clear();
   }
 
   /** @internal Takes the next item of a rank. */
   take(turn: Rank): Job<T> | undefined {
-    this.#inRing[turn] = false;
     if (!this.#canTake(turn)) return undefined;
     const rank = this.#changesInARow >= turnsForInitial - 1 && this.#canTake('initial') ? 'initial' : turn;
-    for (;;) {
-      const entry = this.#queued[rank].shift();
-      if (!entry) return undefined;
-      // An entry that has moved to another rank leaves a stale reference here.
-      if (entry.state !== 'queued' || entry.rank !== rank || this.#entries.get(entry.key) !== entry) continue;
-      entry.state = 'working';
-      entry.again = undefined;
-      this.#counts[rank] -= 1;
-      this.#working += 1;
-      this.#ring.taken();
-      this.#changesInARow = rank === 'change' ? this.#changesInARow + 1 : 0;
-      this.#offer();
-      return this.#job(entry);
-    }
+    const entry = this.#queued[rank].shift();
+    if (!entry) return undefined;
+    entry.state = 'working';
+    entry.again = undefined;
+    this.#working += 1;
+    this.#ring.taken();
+    this.#changesInARow = rank === 'change' ? this.#changesInARow + 1 : 0;
+    this.#offer();
+    return this.#job(entry);
   }
 
   #job(entry: Entry<T>): Job<T> {
     let holdsPlace = true;
-    let ended = false;
     const { triggers } = entry;
     entry.triggers = [];
     const release = () => {
@@ -205,8 +192,6 @@ export class ClusterQueue<T> {
       waitedMs: this.#options.clock.uptime() - entry.since,
       release,
       done: (outcome) => {
-        if (ended) return;
-        ended = true;
         this.#end(entry, outcome);
         release();
       },
@@ -253,23 +238,19 @@ export class ClusterQueue<T> {
     if (entry.state !== 'queued') entry.since = this.#options.clock.uptime();
     entry.state = 'queued';
     entry.rank = rank;
-    this.#counts[rank] += 1;
-    this.#queued[rank].push(entry);
+    this.#queued[rank].add(entry);
     this.#ring.added(this);
     this.#offer();
   }
 
   #canTake(rank: Rank): boolean {
-    return !this.#closed && !this.#paused && this.#working < this.#limit && this.#counts[rank] > 0;
+    const limit = this.#isSlow ? 1 : this.#options.perCluster;
+    return !this.#closed && !this.#paused && this.#working < limit && this.#queued[rank].size > 0;
   }
 
   /** Joins each ring for which it has an item. */
   #offer(): void {
-    for (const rank of ranks) {
-      if (this.#inRing[rank] || !this.#canTake(rank)) continue;
-      this.#inRing[rank] = true;
-      this.#ring.offer(this, rank);
-    }
+    for (const rank of ranks) if (this.#canTake(rank)) this.#ring.offer(this, rank);
   }
 }
 

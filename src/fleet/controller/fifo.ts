@@ -1,25 +1,30 @@
-/** First in, first out, each in constant time. */
+/** First in, first out, and each item once. All of it takes constant time. */
 export class Fifo<T> {
-  #items: (T | undefined)[] = [];
-  #head = 0;
+  readonly #items = new Set<T>();
+  /** Stands behind what has gone: another one would have to look for the first item. */
+  readonly #rest = this.#items.values();
 
   get size(): number {
-    return this.#items.length - this.#head;
+    return this.#items.size;
   }
 
-  push(item: T): void {
-    this.#items.push(item);
+  add(item: T): void {
+    this.#items.add(item);
+  }
+
+  delete(item: T): void {
+    this.#items.delete(item);
+  }
+
+  clear(): void {
+    this.#items.clear();
   }
 
   shift(): T | undefined {
-    const item = this.#items[this.#head];
-    if (this.#head === this.#items.length) return undefined;
-    this.#items[this.#head] = undefined;
-    this.#head += 1;
-    if (this.#head > 1_000 && this.#head * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
-    }
-    return item;
+    // An iterator that has come to the end stays there.
+    if (this.#items.size === 0) return undefined;
+    const { value } = this.#rest.next();
+    if (value !== undefined) this.#items.delete(value);
+    return value;
   }
 }

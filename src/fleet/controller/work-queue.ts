@@ -51,7 +51,8 @@ export class WorkQueue<T> {
         this.#adds += 1;
       },
       offer: (offered, rank) => {
-        this.#rings[rank].push(offered);
+        if (this.#parked[rank].has(offered)) return;
+        this.#rings[rank].add(offered);
         this.#options.ready();
       },
       taken: () => {
@@ -107,7 +108,7 @@ export class WorkQueue<T> {
     if (!queue.isFree) return;
     for (const rank of ranks) {
       if (!this.#parked[rank].delete(queue)) continue;
-      this.#rings[rank].push(queue);
+      this.#rings[rank].add(queue);
       this.#options.ready();
     }
   }
