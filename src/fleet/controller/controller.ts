@@ -43,9 +43,7 @@ export class Controller {
   readonly #queue: WorkQueue<ReconcileRequest>;
   /** By cluster, or by the hub's place. */
   readonly #attachments = new Map<Cluster | Place, Attachment>();
-  readonly #byQueue = new Map<ClusterQueue<ReconcileRequest>, Attachment>();
-  /** By the name of the cluster: its newest. */
-  readonly #byName = new Map<string, Attachment>();
+  readonly #byQueue = new WeakMap<ClusterQueue<ReconcileRequest>, Attachment>();
   /** Clusters that lead to reconciles of objects of the hub. */
   readonly #followed = new Set<Cluster>();
   readonly #log: ControllerLog;
@@ -82,14 +80,14 @@ export class Controller {
 
   /** Reconciles the objects of a cluster until its signal aborts, or those of the hub that it maps to. */
   attach(cluster: Cluster): void {
-    if (this.#settings.for.on !== 'hub') this.#attach(cluster, clusterPlace(cluster));
+    if (this.#settings.for.on !== 'hub') this.#attach(clusterPlace(cluster));
     else this.#followCluster(cluster);
   }
 
   /** Reconciles the objects of the hub until the fleet ends, if it is a controller of the hub. */
   attachHub(): void {
     const { hubPlace } = this.#context;
-    if (this.#settings.for.on === 'hub' && !hubPlace.signal.aborted) this.#attach(hubPlace, hubPlace);
+    if (this.#settings.for.on === 'hub' && !hubPlace.signal.aborted) this.#attach(hubPlace);
   }
 
   /** Queues what has become this process's on the hub, from all sources: a watch may name an object that is to be made. */
@@ -102,12 +100,11 @@ export class Controller {
   enqueue(request: EnqueueRequest): boolean {
     const { cluster, ...value } = readEnqueueRequest(request, this.name, this.#settings.for.on === 'hub');
     const key = keyOfName(value);
-    const named = cluster === undefined ? this.#attachments.values() : [this.#byName.get(cluster)];
-    const places = [...named].filter(
-      (attachment) => attachment && !attachment.place.signal.aborted && attachment.place.owns(key),
+    const attachments = [...this.#attachments.values()].filter(
+      ({ place }) => !place.signal.aborted && place.owns(key) && (cluster === undefined || place.name === cluster),
     );
-    for (const attachment of places) attachment?.queue.add(key, value, 'change', { reason: 'enqueue' });
-    return places.length > 0;
+    for (const { queue } of attachments) queue.add(key, value, 'change', { reason: 'enqueue' });
+    return attachments.length > 0;
   }
 
   /** Why it cannot work on an engaged cluster. */
@@ -122,12 +119,9 @@ export class Controller {
     // No reconcile starts any more.
     await Promise.all(attachment.running);
     this.#attachments.delete(key);
-    this.#byQueue.delete(attachment.queue);
-    const { name } = attachment.place;
-    if (this.#byName.get(name) === attachment) this.#byName.delete(name);
   }
 
-  #attach(key: Cluster | Place, place: Place): void {
+  #attach(place: Place): void {
     const queue = this.#queue.queueOf(place.name);
     const attachment: Attachment = {
       place,
@@ -138,9 +132,8 @@ export class Controller {
       running: new Set(),
       problem: undefined,
     };
-    this.#attachments.set(key, attachment);
+    this.#attachments.set(place.cluster ?? place, attachment);
     this.#byQueue.set(queue, attachment);
-    this.#byName.set(place.name, attachment);
     this.#start(attachment);
     place.signal.addEventListener('abort', () => queue.close(), { once: true });
   }
