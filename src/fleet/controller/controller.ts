@@ -166,16 +166,15 @@ export class Controller {
       .map((watch) => ({ watch, informer: informerOf(cluster.informers, watch) }));
     // Before the start the caches are filled.
     if (!attachment) return;
-    const subscriptions = [() => void this.#followed.delete(cluster)];
     this.#followed.add(cluster);
-    const context = this.#followContext({ cluster: cluster.name }, subscriptions);
+    cluster.signal.addEventListener('abort', () => this.#followed.delete(cluster), { once: true });
+    const context = this.#followContext({ cluster: cluster.name }, cluster.signal);
     for (const { watch, informer } of followed) void followWatch(attachment, watch, informer, cluster, context);
-    cluster.signal.addEventListener('abort', () => endAll(subscriptions), { once: true });
   }
 
-  #followContext(fields: LogFields, subscriptions: (() => void)[]): FollowContext {
+  #followContext(fields: LogFields, signal: AbortSignal): FollowContext {
     const { hub, logger, reach } = this.#context;
-    return { hub, logger, reach, fields: { controller: this.name, ...fields }, subscriptions };
+    return { hub, logger, reach, fields: { controller: this.name, ...fields }, signal };
   }
 
   /** Retries until the event sources are attached, or the cluster is disengaged. Never rejects. */
@@ -183,20 +182,20 @@ export class Controller {
     const { name, fields, signal } = attachment.place;
     const { clock, changed } = this.#context;
     for (let failures = 1; !signal.aborted; failures++) {
-      const subscriptions: (() => void)[] = [];
-      const unsubscribe = () => endAll(subscriptions);
+      const attempt = new AbortController();
+      const end = () => attempt.abort();
       try {
-        await follow(attachment, this.#settings, this.#followContext(fields, subscriptions));
+        await follow(attachment, this.#settings, this.#followContext(fields, attempt.signal));
         signal.throwIfAborted();
         // Caches of the hub stay when the cluster goes.
-        signal.addEventListener('abort', unsubscribe, { once: true });
+        signal.addEventListener('abort', end, { once: true });
         attachment.queue.resume();
         attachment.problem = undefined;
         this.#log.clear(attachment.place, 'controller');
         changed();
         return;
       } catch (error) {
-        unsubscribe();
+        end();
         if (signal.aborted) return;
         const message = `controller ${this.name} cannot begin on ${name}, and tries again: ${reasonOf(error)}`;
         this.#log.warn(attachment.place, 'controller', { ...codeFieldOf(error), message });
@@ -242,8 +241,4 @@ export class Controller {
     });
     attachment.running.add(running);
   }
-}
-
-function endAll(subscriptions: readonly (() => void)[]): void {
-  for (const end of subscriptions) end();
 }

@@ -19,8 +19,8 @@ export interface FollowContext {
   readonly logger: Logger;
   reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
   readonly fields: LogFields;
-  /** Collects the functions that end the subscriptions. */
-  readonly subscriptions: (() => void)[];
+  /** The sources are followed until it aborts. */
+  readonly signal: AbortSignal;
 }
 
 /** Whose changes they are. */
@@ -73,7 +73,7 @@ export async function follow(
 
 /** Queues the requests that `map` returns for each change of a cluster of this replica. */
 function followFleet(attachment: Attachment, { graceMs, map }: Complete<FleetWatch>, context: FollowContext): void {
-  const { logger, fields, subscriptions } = context;
+  const { logger, fields, signal } = context;
   const tell = (change: ClusterChange, isStart: boolean, affects: (key: string) => boolean = () => true) => {
     const { cluster, type } = change;
     const what = `map of ${type} ${cluster}`;
@@ -89,10 +89,11 @@ function followFleet(attachment: Attachment, { graceMs, map }: Complete<FleetWat
     for (const change of reach.told) tell(change, true, affects);
   };
   attachment.queueExisting.add(queueExisting);
-  subscriptions.push(
-    () => reach.close(),
-    () => attachment.queueExisting.delete(queueExisting),
-  );
+  const end = () => {
+    reach.close();
+    attachment.queueExisting.delete(queueExisting);
+  };
+  signal.addEventListener('abort', end, { once: true });
 }
 
 /** Queues what `map` returns for the objects of an informer, and for their changes from then on. */
@@ -145,7 +146,7 @@ function listen(
   context: FollowContext,
   requestsOf: (object: KubernetesObject) => readonly ReconcileRequest[],
 ): Promise<void> {
-  const { logger, fields, subscriptions } = context;
+  const { logger, fields, signal } = context;
   const { apiVersion, kind } = source;
   const origin = { source: role, ...(cluster === undefined ? {} : { cluster }), apiVersion, kind } as const;
   const queueExisting = (affects: (key: string) => boolean) =>
@@ -165,7 +166,11 @@ function listen(
     const trigger = { reason: initial ? 'start' : 'event', ...origin, object: key, event } as const;
     for (const object of sidesOf(change)) queueAll(attachment, requestsOf(object), initial, trigger);
   });
-  subscriptions.push(unsubscribe, () => attachment.queueExisting.delete(queueExisting));
+  const end = () => {
+    unsubscribe();
+    attachment.queueExisting.delete(queueExisting);
+  };
+  signal.addEventListener('abort', end, { once: true });
   return queueExisting(() => true);
 }
 
