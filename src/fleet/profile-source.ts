@@ -19,10 +19,10 @@ export interface ProfileSourceOptions {
   readonly hub: RestConfig;
   readonly namespaces: readonly string[] | undefined;
   readonly labelSelector: string | undefined;
-  readonly placement: { readonly namespace: string; readonly key: string } | undefined;
+  readonly placement?: { readonly namespace: string; readonly key: string } | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly observer: FleetObserver | undefined;
+  readonly observer?: FleetObserver | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -64,7 +64,11 @@ export class ProfileSource {
   async run(listener: ProfileListener): Promise<void> {
     const { signal, logger } = this.#options;
     // Which of several profiles of one cluster comes first is known after all lists. A namespace that cannot be read delays no other.
-    await this.#settled();
+    await this.#until(
+      () =>
+        this.#placement?.hasSynced !== false &&
+        this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem !== undefined),
+    );
     if (signal.aborted) return;
     if (this.#placement) followPlacement(this.#placement, listener, logger);
     for (const informer of this.#profiles) {
@@ -92,12 +96,6 @@ export class ProfileSource {
     if (signal.aborted) return;
     listener.known();
     await this.#until(() => false);
-  }
-
-  /** Every list is complete, or has failed at least once; placement is known. */
-  async #settled(): Promise<void> {
-    await this.#placement?.synced().catch(() => undefined);
-    await this.#until(() => this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem));
   }
 
   /** Resolves when the condition holds or the signal aborts. */

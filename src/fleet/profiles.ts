@@ -104,16 +104,7 @@ async function* watched(
   const stop = signal ? AbortSignal.any([signal, left.signal]) : left.signal;
   const change = new Wait(clock);
   stop.addEventListener('abort', change.wake, { once: true });
-  const source = new ProfileSource({
-    hub,
-    namespaces,
-    labelSelector,
-    placement: undefined,
-    clock,
-    logger,
-    observer: undefined,
-    signal: stop,
-  });
+  const source = new ProfileSource({ hub, namespaces, labelSelector, clock, logger, signal: stop });
   const profiles = new Map<string, FleetProfile>();
   let isKnown = false;
   const running = source.run({

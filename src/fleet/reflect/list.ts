@@ -17,7 +17,8 @@ import type { Clock } from '../clock.ts';
 import { acceptOf, type Reading, readObject } from './events.ts';
 import { inTurn } from './turns.ts';
 
-export interface ListRequest {
+/** What is read, and how. */
+export interface ResourceRequest {
   readonly server: ApiServer;
   readonly path: string;
   /** Selectors. */
@@ -31,9 +32,6 @@ export interface ListPage {
   readonly objects: readonly KubernetesObject[];
   /** Of its text. */
   readonly bytes: number;
-}
-
-interface ReadPage extends ListPage {
   /** Of the list. */
   readonly version: string;
   /** The token of the next page; empty for the last. */
@@ -50,11 +48,11 @@ const mostBytes = 4 * wantedBytes;
 
 const unpack = promisify(gunzip);
 
-/** Yields one page at a time. Returns the version of the list. */
-export async function* listPages(list: ListRequest): AsyncGenerator<ListPage, string> {
+/** Yields one page at a time. */
+export async function* listPages(list: ResourceRequest): AsyncGenerator<ListPage, void> {
   let items = firstItems;
   for (let next = ''; ; ) {
-    let page: ReadPage;
+    let page: ListPage;
     try {
       page = await readPage(list, next, items);
     } catch (error) {
@@ -66,15 +64,15 @@ export async function* listPages(list: ListRequest): AsyncGenerator<ListPage, st
         ? new MalformedResponse(`GET ${list.path}: the answer: ${error.message}`)
         : error;
     }
-    const { objects, bytes, version, continues } = page;
-    if (objects.length > 0) yield page;
-    if (continues === '') return version;
+    yield page;
+    const { objects, bytes, continues } = page;
+    if (continues === '') return;
     next = continues;
     items = Math.min(mostItems, Math.floor((objects.length * wantedBytes) / bytes) || 1);
   }
 }
 
-async function readPage(list: ListRequest, next: string, items: number): Promise<ReadPage> {
+async function readPage(list: ResourceRequest, next: string, items: number): Promise<ListPage> {
   const { server, path, query, reading, clock, signal } = list;
   const parameters = new URLSearchParams(query);
   parameters.set('limit', String(items));
@@ -113,14 +111,14 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
 }
 
 /** If an API server rejects the request for a first page as malformed, a selector is wrong: the caller gave nothing else. */
-function withSelectors(refusal: ApiError, query: ListRequest['query']): ApiError {
+function withSelectors(refusal: ApiError, query: ResourceRequest['query']): ApiError {
   const { statusCode, reason } = refusal;
   const selectors = Object.entries(query).map(([name, value]) => `${name} (${value})`);
   if (statusCode !== 400 || reason !== 'BadRequest' || selectors.length === 0) return refusal;
   return refusal.withAdvice(`mend the option ${selectors.join(' or ')}`);
 }
 
-function parsePage(bytes: Buffer, reading: Reading): ReadPage {
+function parsePage(bytes: Buffer, reading: Reading): ListPage {
   const { metadata, items } = Object(parseJson(bytes.toString('utf8'), 'it is not JSON, or breaks off'));
   const { resourceVersion, continue: continues = '' } = Object(metadata);
   if (typeof resourceVersion !== 'string' || resourceVersion === '' || typeof continues !== 'string') {

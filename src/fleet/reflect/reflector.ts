@@ -147,7 +147,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const path = listPath(this.#resource, await discovery.find(this.#resource, signal), namespace);
     const request = { server, path, query: this.#query, reading: this.#reading, clock, signal };
     if (this.#version === undefined && !this.#streamingList) {
-      this.#version = yield* this.#list(listPages(request));
+      yield* this.#list(listPages(request));
       this.#reached();
     }
     const timeoutSeconds = Math.round(300 + 300 * random());
@@ -190,21 +190,18 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     if (listing) throw new WatchClosed('the server ended the streaming list before its end');
   }
 
-  /** A list in pages as events. Returns its version. */
-  async *#list(pages: AsyncGenerator<ListPage, string>): AsyncGenerator<readonly ReflectorEvent<T>[], string> {
-    let begun = false;
-    for (;;) {
-      const { done, value } = await pages.next();
-      if (!begun) yield [{ type: 'Init' }];
-      begun = true;
-      if (done) {
-        this.#cancelSlow();
-        yield [{ type: 'InitDone' }];
-        return value;
-      }
-      this.#listener.listed?.(value.objects.length, value.bytes);
-      yield value.objects.map((object) => ({ type: 'InitApply', object: object as T })); // the caller says what the kind is
+  /** A list in pages as events. */
+  async *#list(pages: AsyncIterable<ListPage>): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
+    let last: ListPage | undefined;
+    for await (const page of pages) {
+      if (!last) yield [{ type: 'Init' }];
+      last = page;
+      this.#listener.listed?.(page.objects.length, page.bytes);
+      yield page.objects.map((object) => ({ type: 'InitApply', object: object as T })); // the caller says what the kind is
     }
+    this.#cancelSlow();
+    yield [{ type: 'InitDone' }];
+    this.#version = last?.version;
   }
 
   #goOnFrom(version: string): void {

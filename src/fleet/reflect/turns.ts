@@ -56,10 +56,9 @@ export function inTurn<T>(owner: object, bytes: number, work: () => T): T | Prom
 
 function usageOf(owner: object): Usage {
   const now = performance.now();
-  const { bytes, at } = usages.get(owner) ?? { bytes: 0, at: now };
-  const usage = usages.get(owner) ?? { bytes, at };
+  const usage = usages.get(owner) ?? { bytes: 0, at: now };
   usages.set(owner, usage);
-  usage.bytes = bytes * 0.5 ** ((now - at) / halfLifeMs);
+  usage.bytes *= 0.5 ** ((now - usage.at) / halfLifeMs);
   usage.at = now;
   return usage;
 }

@@ -1,25 +1,18 @@
 /** One watch: from a version on, or a streaming list first. */
 import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
-import { type ApiServer, answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
+import { answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
 import { checkEncoding, longestObject, MalformedResponse, TooLarge, unpackError } from '../../rest/api/api-status.ts';
 import type { StreamedBody } from '../../rest/api/streamed-response.ts';
-import type { Clock } from '../clock.ts';
-import { acceptOf, type Reading, readWatchEvent, type WatchEvent } from './events.ts';
+import { acceptOf, readWatchEvent, type WatchEvent } from './events.ts';
+import type { ResourceRequest } from './list.ts';
 import { inTurn } from './turns.ts';
 
-export interface WatchRequest {
-  readonly server: ApiServer;
-  readonly path: string;
-  /** Selectors. */
-  readonly query: Readonly<Record<string, string>>;
+export interface WatchRequest extends ResourceRequest {
   /** The version to start after; `undefined` for a streaming list. */
   readonly version: string | undefined;
   /** Seconds until the server ends the watch. */
   readonly timeoutSeconds: number;
-  readonly reading: Reading;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
   /** The server has begun to answer. */
   opened(): void;
 }
