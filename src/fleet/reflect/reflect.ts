@@ -63,13 +63,7 @@ async function* reflected<T extends KubernetesObject>(
 ): AsyncGenerator<ReflectorEvent<T>, void> {
   const server = new ApiServer(config);
   const context = reflectorContext(server, { clock, logger, fields: { server: server.url } });
-  const left = new AbortController();
-  const stop = signal ? AbortSignal.any([signal, left.signal]) : left.signal;
-  try {
-    const asked = resource as ReflectedResource; // absent fields may also be undefined
-    const reflector = new Reflector<T>(asked, context, onRestart ? { restarts: onRestart } : {});
-    for await (const events of reflector.run(stop)) yield* events;
-  } finally {
-    left.abort();
-  }
+  const asked = resource as ReflectedResource; // absent fields may also be undefined
+  const reflector = new Reflector<T>(asked, context, onRestart ? { restarts: onRestart } : {});
+  for await (const events of reflector.run(signal ?? new AbortController().signal)) yield* events;
 }
