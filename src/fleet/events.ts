@@ -182,17 +182,14 @@ export class Events {
     const events = resource(namespace);
     const series = count === 1 ? {} : { series: { count, lastObservedTime } };
     one.written = count;
-    if (written > 0) {
-      const patched = events.patch(event.metadata.name, series, { signal });
-      const found = await patched.then(
-        () => true,
-        (error: unknown) => {
-          // Servers keep events for an hour.
-          if (error instanceof ApiError && error.statusCode === 404) return false;
-          throw error;
-        },
-      );
-      if (found) return;
+    try {
+      if (written > 0) {
+        await events.patch(event.metadata.name, series, { signal });
+        return;
+      }
+    } catch (error) {
+      // Servers keep events for an hour.
+      if (!(error instanceof ApiError) || error.statusCode !== 404) throw error;
     }
     await events.create({ ...event, ...series }, { signal });
   }

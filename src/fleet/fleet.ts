@@ -9,7 +9,7 @@ import type { Preview } from '../rest/request/previewed-writes.ts';
 import { Changes } from '../util/abortable.ts';
 import { isFunction, isText } from '../util/guards.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
-import { Controllers, type ControllersContext } from './controller/controllers.ts';
+import { Controllers } from './controller/controllers.ts';
 import type {
   ControllerHandle,
   ControllerOptions,
@@ -68,12 +68,12 @@ export class Fleet {
    * @throws ConfigurationError that names every bad option
    */
   constructor(options: FleetOptions) {
-    this.#settings = parseFleetOptions(options);
-    const { preview } = this.#settings;
+    const settings = parseFleetOptions(options);
+    const { providers, preview, clock, logger, metrics, unhealthyGraceMs, engageTimeoutMs } = settings;
+    const { select, identify, isReady } = settings;
+    this.#settings = settings;
     this.preview = preview;
-    const { providers, clock, logger, metrics, unhealthyGraceMs, engageTimeoutMs, select, identify, isReady } =
-      this.#settings;
-    const ownership = ownershipOf(this.#settings);
+    const ownership = ownershipOf(settings);
     this.#ownership = ownership;
     this.#membership = new Membership({
       ...{ select, identify, ownerOf: (key) => ownership.ownerOf(key) },
@@ -83,15 +83,17 @@ export class Fleet {
     this.#handlers = new EngageHandlers(clock, engageTimeoutMs);
     this.#leaving = new DisengageHandlers(logger);
     const common = { clock, logger, observer: metrics?.observer, changed: this.#changes.tell };
-    this.hub = new Hub({ ...common, config: this.#settings.hub, signal: this.#ended.signal });
+    this.hub = new Hub({ ...common, config: settings.hub, signal: this.#ended.signal });
     const { hub } = this;
     const hubPlace = new HubPlace({ hub, ownership, signal: this.#stop.signal });
-    const ofFleet: Pick<ControllersContext, 'engaged' | 'synced' | 'reach'> = {
+    this.#controllers = new Controllers({
+      ...common,
+      hub,
+      hubPlace,
       engaged: () => this.#clusters.engaged,
       synced: () => this.synced(),
       reach: (graceMs, tell) => this.#clusters.reach({ graceMs, clock, tell }),
-    };
-    this.#controllers = new Controllers({ ...common, ...ofFleet, hub, hubPlace });
+    });
     const claims = new Claims(ownership);
     const context: LifecycleContext = {
       ...common,

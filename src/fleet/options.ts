@@ -1,7 +1,7 @@
 /** The options of a fleet. */
 import { z } from 'zod';
 import type { Logger } from '../observability/logger.ts';
-import { milliseconds, namespace, parseOptionsWith, text } from '../options/option-schemas.ts';
+import { flag, milliseconds, namespace, parseOptionsWith, text } from '../options/option-schemas.ts';
 import { CredentialProviders } from '../providers/credential-providers.ts';
 import { Preview } from '../rest/request/previewed-writes.ts';
 import { RestConfig } from '../rest/rest-config.ts';
@@ -98,7 +98,7 @@ const schema = z.strictObject({
   unhealthyGraceMs: milliseconds(0).default(300_000),
   engageTimeoutMs: milliseconds(1).default(60_000),
   sharding: shardingSchema,
-  preview: z.boolean({ error: 'must be true or false' }).default(false),
+  preview: flag,
 });
 
 /** @internal */

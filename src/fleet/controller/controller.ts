@@ -1,35 +1,27 @@
 /** A controller: changes on the clusters come in, calls of the reconcile function go out. */
 
 import { reasonOf } from '../../observability/callbacks.ts';
-import type { Logger } from '../../observability/logger.ts';
 import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/guards.ts';
-import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
-import type { Hub } from '../hub.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { ClusterChange, Reach } from '../membership/reach.ts';
 import { inTurn } from '../reflect/turns.ts';
-import type { FleetObserver } from '../telemetry.ts';
 import type { ClusterQueue, Job } from './cluster-queue.ts';
 import { type FollowContext, follow, followWatch } from './event-sources.ts';
 import type { EnqueueRequest, ReconcileRequest } from './options.ts';
 import { type Attachment, clusterPlace, type HubPlace, type Place } from './place.ts';
-import { ControllerLog, Reconciler } from './reconciler.ts';
+import { ControllerLog, Reconciler, type ReconcilerContext } from './reconciler.ts';
 import { readEnqueueRequest } from './requests.ts';
 import { type ControllerSettings, informerOf } from './settings.ts';
 import { WorkQueue } from './work-queue.ts';
 import { Written } from './written.ts';
 
-export interface ControllerContext {
-  readonly hub: Hub;
+export interface ControllerContext extends ReconcilerContext {
   readonly hubPlace: HubPlace;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly observer: FleetObserver | undefined;
   /** Reports the state of this replica's clusters: the current one, and each change that lasts. */
   reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
   /** `fleet.list()` has changed. */

@@ -1,6 +1,7 @@
 /** How much a list may bring before it has ended: one without an end is a problem of its cluster, and must not end the process. */
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { FleetError } from '../../errors/index.ts';
+import type { InformerOptions } from './options.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -44,10 +45,7 @@ export class ListSize {
   #lookAt = lookBytes;
 
   constructor(
-    {
-      maxObjects = Number.POSITIVE_INFINITY,
-      maxBytes,
-    }: { readonly maxObjects?: number | undefined; readonly maxBytes?: number | undefined },
+    { maxObjects = Number.POSITIVE_INFINITY, maxBytes }: Pick<InformerOptions, 'maxObjects' | 'maxBytes'>,
     use = heapUse,
   ) {
     this.#maxObjects = maxObjects;
