@@ -17,12 +17,26 @@ import type {
   ReconcileReturn,
 } from './options.ts';
 
-const sourceShape = {
-  ...informerShape,
-  namespaces: profilesShape.namespaces,
-  when: functionOf('that returns true or false').optional(),
-};
-const sourceSchema = z.strictObject(sourceShape, { error: 'must be an object with apiVersion and kind' });
+interface Namespaces {
+  readonly namespace?: unknown;
+  readonly namespaces?: unknown;
+}
+
+/** A source, and what else there is where it is given. */
+function sourceWith<More extends z.ZodRawShape>(more: More) {
+  const shape = {
+    ...informerShape,
+    namespaces: profilesShape.namespaces,
+    when: functionOf('that returns true or false').optional(),
+    ...more,
+  };
+  return z
+    .strictObject(shape, { error: 'must be an object with apiVersion and kind' })
+    .refine(({ namespace, namespaces }: Namespaces) => namespace === undefined || namespaces === undefined, {
+      path: ['namespaces'],
+      error: 'is given beside namespace: leave one of the two out',
+    });
+}
 
 /** A watch of any controller, as the schema has read it. */
 export interface AnyWatch extends ControllerSource<KubernetesObject> {
@@ -82,24 +96,16 @@ export function informerOf<T extends KubernetesObject>(informers: Informers, sou
 const controllerSchema = z
   .strictObject({
     name: text('a name'),
-    for: z.strictObject(
-      {
-        ...sourceShape,
-        on: z.literal('hub', { error: 'must be hub, or left out for objects of clusters' }).optional(),
-      },
-      { error: 'must be an object with apiVersion and kind' },
-    ),
-    owns: z.array(sourceSchema, { error: 'must be a list of objects with apiVersion and kind' }).default([]),
+    for: sourceWith({
+      on: z.literal('hub', { error: 'must be hub, or left out for objects of clusters' }).optional(),
+    }),
+    owns: z.array(sourceWith({}), { error: 'must be a list of objects with apiVersion and kind' }).default([]),
     watches: z
       .array(
         z.discriminatedUnion(
           'on',
           [
-            z.strictObject({
-              ...sourceShape,
-              on: z.enum(['hub', 'clusters']).optional(),
-              map: functionOf('that returns requests'),
-            }),
+            sourceWith({ on: z.enum(['hub', 'clusters']).optional(), map: functionOf('that returns requests') }),
             z.strictObject({
               on: z.literal('fleet'),
               graceMs: milliseconds(1).default(60_000),
@@ -127,16 +133,7 @@ const controllerSchema = z
       .default({ firstMs: 5, longestMs: 1_000_000 }),
     reconcile: functionOf('reconcile(request, context)'),
   })
-  .superRefine(({ for: main, owns, watches }, { addIssue }) => {
-    const sources: Readonly<Record<string, readonly object[]>> = { for: [main], owns, watches };
-    for (const [list, each] of Object.entries(sources)) {
-      for (const [index, source] of each.entries()) {
-        const { namespace, namespaces }: { readonly namespace?: unknown; readonly namespaces?: unknown } = source;
-        if (namespace === undefined || namespaces === undefined) continue;
-        const path = [list, ...(list === 'for' ? [] : [index]), 'namespaces'];
-        addIssue({ code: 'custom', path, message: 'is given beside namespace: leave one of the two out' });
-      }
-    }
+  .superRefine(({ for: main, watches }, { addIssue }) => {
     for (const [index, { on }] of watches.entries()) {
       if (main.on === 'hub' || on === 'hub' || on === undefined) continue;
       const message = `must be hub, or left out for objects of the same cluster: ${on} is for controllers with for.on: 'hub'`;
