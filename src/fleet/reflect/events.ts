@@ -23,7 +23,7 @@ export type WatchEvent =
 /** What is read. */
 export interface Reading extends Kind {
   /** Only its metadata. */
-  readonly metadataOnly?: boolean;
+  readonly metadataOnly?: boolean | undefined;
 }
 
 /** The form to ask for: of a list, or of an object of a watch. */

@@ -15,7 +15,7 @@ import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
-import type { Reading, ReflectorEvent } from './events.ts';
+import type { ReflectorEvent } from './events.ts';
 import { type ListPage, listPages } from './list.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed, WatchEnded } from './restart.ts';
 import { NoStreamingList, watchEvents } from './watch.ts';
@@ -90,8 +90,6 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #resource: ReflectedResource;
   readonly #context: ReflectorContext;
   readonly #listener: ReflectorListener;
-  readonly #reading: Reading;
-  readonly #query: Readonly<Record<string, string>>;
   /** The version to resume the watch at; `undefined` if a list is needed. */
   #version: string | undefined;
   #streamingList = true;
@@ -103,13 +101,10 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #warnings: WarningLimiter;
 
   constructor(resource: ReflectedResource, context: ReflectorContext, listener: ReflectorListener = {}) {
-    const { apiVersion, kind, labelSelector, fieldSelector, metadataOnly = false } = resource;
     this.#resource = resource;
     this.#context = context;
     this.#listener = listener;
     this.#warnings = new WarningLimiter({ logger: context.logger, clock: () => context.clock.uptime() });
-    this.#reading = { apiVersion, kind, metadataOnly };
-    this.#query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
   }
 
   /** Runs until `signal` aborts. */
@@ -143,9 +138,11 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   /** Lists if needed, then watches once. */
   async *#attempt(signal: AbortSignal): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
     const { server, discovery, clock, random } = this.#context;
-    const { namespace } = this.#resource;
-    const path = listPath(this.#resource, await discovery.find(this.#resource, signal), namespace);
-    const request = { server, path, query: this.#query, reading: this.#reading, clock, signal };
+    const reading = this.#resource;
+    const { namespace, labelSelector, fieldSelector } = reading;
+    const path = listPath(reading, await discovery.find(reading, signal), namespace);
+    const query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
+    const request = { server, path, query, reading, clock, signal };
     if (this.#version === undefined && !this.#streamingList) {
       yield* this.#list(listPages(request));
       this.#reached();
