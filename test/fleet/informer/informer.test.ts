@@ -167,31 +167,6 @@ describe('an informer', () => {
     assert.equal(maps.problem, undefined);
   });
 
-  test('outlives a transform, an indexer and a listener that throw', async (t) => {
-    const { server, informer, warnings } = await startInformers(t);
-    const fail = (what: string) => (object: ConfigMap) => {
-      if (object.metadata.name === 'bad') throw new Error(`${what} broke`);
-      return what === 'indexer' ? ['x'] : object;
-    };
-    server.apply(map('bad'));
-    server.apply(map('good'));
-    const transformed = informer({ transform: fail('transform') as (object: ConfigMap) => ConfigMap });
-    const indexed = informer({ indexers: { x: fail('indexer') as () => string[] } });
-    indexed.subscribe(({ key }) => {
-      if (key.endsWith('bad')) throw new Error('listener broke');
-    });
-    await transformed.synced();
-    await indexed.synced();
-    assert.deepEqual(names(transformed.list()), ['good']);
-    assert.deepEqual(names(indexed.list()), ['bad', 'good']);
-    assert.deepEqual(names(indexed.byIndex('x', 'x')), ['good']);
-    assert.deepEqual(warnings.toSorted(), [
-      'a listener for ConfigMap default/bad failed: listener broke',
-      'indexer x for ConfigMap default/bad failed: indexer broke',
-      'transform of ConfigMap default/bad failed: transform broke',
-    ]);
-  });
-
   test('ends with its cluster: loops end, waiting for it rejects, no timer is left', async (t) => {
     const { server, informer, stop, clock } = await startInformers(t);
     const maps = informer();

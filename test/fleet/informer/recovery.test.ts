@@ -16,21 +16,35 @@ const listOf = (version: number, items: readonly object[], more: object = {}) =>
   JSON.stringify({ metadata: { resourceVersion: String(version), ...more }, items });
 
 describe('an informer', () => {
-  for (const value of [false, null, 'text', [5], { 0: 'x' }, new Set(['x'])]) {
-    test(`whose indexer returns ${JSON.stringify(value)} says so, and goes on`, async (t) => {
-      const { server, informer, warnings } = await startInformers(t);
-      server.apply(map('good'));
-      const odd = ({ metadata }: ConfigMap) => (metadata.name === 'odd' ? (value as never) : ['x']);
-      const maps = informer({ indexers: { odd } });
-      await maps.synced();
-      await server.watched();
-      server.apply(map('odd'));
-      server.apply(map('later'));
-      await until(t, () => maps.list().length === 3);
-      assert.deepEqual(names(maps.byIndex('odd', 'x')), ['good', 'later']);
-      assert.deepEqual(warnings, ['indexer odd for ConfigMap default/odd failed: it returned no list of texts']);
-    });
-  }
+  test('outlives indexers that return no list of texts or throw, and a listener that throws, and says so', async (t) => {
+    const { server, informer, warnings } = await startInformers(t);
+    server.apply(map('good'));
+    const answers: Readonly<Record<string, () => unknown>> = {
+      ...{ false: () => false, null: () => null, text: () => 'text', numbers: () => [5] },
+      ...{ object: () => ({ 0: 'x' }), set: () => new Set(['x']) },
+      fails: () => assert.fail('it broke'),
+    };
+    const indexers = Object.fromEntries(
+      Object.entries(answers).map(([name, answer]) => [
+        name,
+        ({ metadata }: ConfigMap) => (metadata.name === 'odd' ? (answer() as never) : ['x']),
+      ]),
+    );
+    const maps = informer({ indexers });
+    maps.subscribe(({ key }) => assert.notEqual(key, 'default/odd', 'it is odd'));
+    await maps.synced();
+    await server.watched();
+    server.apply(map('odd'));
+    server.apply(map('later'));
+    await until(t, () => maps.list().length === 3);
+    for (const name of Object.keys(answers)) {
+      assert.deepEqual(names(maps.byIndex(name, 'x')), ['good', 'later'], name);
+      const why = name === 'fails' ? 'it broke' : 'it returned no list of texts';
+      assert.ok(warnings.includes(`indexer ${name} for ConfigMap default/odd failed: ${why}`), warnings.join('\n'));
+    }
+    assert.ok(warnings.includes('a listener for ConfigMap default/odd failed: it is odd'));
+    assert.equal(warnings.length, Object.keys(answers).length + 1);
+  });
 
   test('keeps what its transform makes of an object, also where that cannot read what the object has become, and nothing of another one of its name', async (t) => {
     const { server, informer, warnings } = await startInformers(t);
