@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
 import { isPage, refuse } from '../../fixtures/config-map-server.ts';
-import { after, startReflector } from '../../fixtures/reflected.ts';
+import { after, map, startReflector } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
-const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
 const untilDone = async (next: () => Promise<string>) => {
   while ((await next()) !== 'InitDone');
 };

@@ -5,9 +5,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { ConfigMapServer } from '../../fixtures/config-map-server.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
-import { after, startReflector } from '../../fixtures/reflected.ts';
+import { after, map, startReflector } from '../../fixtures/reflected.ts';
 
-const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
 const line = (type: string, name: string, version: number, more: object = {}) =>
   `${JSON.stringify({ type, object: { metadata: { name, resourceVersion: String(version), ...more } } })}\n`;
 const end = line('BOOKMARK', '', 103, { annotations: { 'k8s.io/initial-events-end': 'true' } });

@@ -3,10 +3,8 @@ import { describe, test } from 'node:test';
 import { type ReflectOptions, reflect } from '../../../src/fleet/reflect/reflect.ts';
 import { refuse } from '../../fixtures/config-map-server.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { after, configMaps, startConfigMaps, startReflector, startWatching } from '../../fixtures/reflected.ts';
+import { after, configMaps, map, startConfigMaps, startReflector, startWatching } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
-
-const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
 
 for (const streamingList of [true, false]) {
   describe(`a reflector, ${streamingList ? 'with a streaming list' : 'with pages'},`, () => {

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
 import { refuse } from '../../fixtures/config-map-server.ts';
-import { after, startReflector, startWatching } from '../../fixtures/reflected.ts';
+import { after, map, startReflector, startWatching } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
-
-const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
 
 describe('a watch', () => {
   test('asks for bookmarks, ends within five to ten minutes, and goes on from a bookmark', async (t) => {
