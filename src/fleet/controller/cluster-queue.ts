@@ -166,7 +166,6 @@ export class ClusterQueue<T> {
     entry.state = 'working';
     entry.again = undefined;
     this.#working += 1;
-    this.#ring.taken();
     this.#changesInARow = rank === 'change' ? this.#changesInARow + 1 : 0;
     this.#offer();
     return this.#job(entry);
@@ -259,7 +258,6 @@ export const ranks: readonly Rank[] = ['change', 'initial'];
 /** The events of a cluster's queue. */
 export interface Ring<T> {
   added(queue: ClusterQueue<T>): void;
-  taken(): void;
   released(queue: ClusterQueue<T>): void;
   /** `isFree` may have changed. */
   changed(queue: ClusterQueue<T>): void;

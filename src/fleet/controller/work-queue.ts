@@ -55,9 +55,6 @@ export class WorkQueue<T> {
         this.#rings[rank].add(offered);
         this.#options.ready();
       },
-      taken: () => {
-        this.#working += 1;
-      },
       released: (freed) => {
         this.#working -= 1;
         this.#unpark(freed);
@@ -76,6 +73,7 @@ export class WorkQueue<T> {
       for (let queue = this.#next(rank); queue; queue = this.#next(rank)) {
         const job = queue.take(rank);
         if (!job) continue;
+        this.#working += 1;
         this.#changesInARow = job.rank === 'change' ? this.#changesInARow + 1 : 0;
         return job;
       }

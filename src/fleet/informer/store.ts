@@ -25,10 +25,6 @@ export class Store<T extends KubernetesObject> {
     }
   }
 
-  get size(): number {
-    return this.#objects.size;
-  }
-
   get(key: string): T | undefined {
     return this.#objects.get(key);
   }
