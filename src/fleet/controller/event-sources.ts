@@ -7,7 +7,7 @@ import type { Hub } from '../hub.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/options.ts';
 import type { ClusterChange, Reach } from '../membership/reach.ts';
-import { inTurn } from '../reflect/turns.ts';
+import { inTurns } from '../reflect/turns.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';
 import type { ControllerSource, FleetWatch, ReconcileRequest } from './options.ts';
 import type { Attachment } from './place.ts';
@@ -31,7 +31,7 @@ interface Origin {
 }
 
 /** Objects that are handled in one turn of the event loop. */
-const piece = 200;
+const atOnce = 200;
 
 /** Queues existing objects, and changes from then on. Resolves when the existing ones are queued. */
 export async function follow(
@@ -150,7 +150,7 @@ function listen(
   const { apiVersion, kind } = source;
   const origin = { source: role, ...(cluster === undefined ? {} : { cluster }), apiVersion, kind } as const;
   const queueExisting = (affects: (key: string) => boolean) =>
-    inPieces(informer, (object) => {
+    inTurns(informer, informer.list(), atOnce, (object) => {
       const key = keyOf(object);
       // An error for one object does not keep the others from being queued.
       guard(logger, { ...fields, object: key }, `a listener for ${object.kind} ${key}`, () => {
@@ -172,12 +172,4 @@ function listen(
   };
   signal.addEventListener('abort', end, { once: true });
   return queueExisting(() => true);
-}
-
-/** Goes through the objects that are there now, a little in each turn of the event loop. */
-async function inPieces(informer: Informer, each: (object: KubernetesObject) => void): Promise<void> {
-  const objects = informer.list();
-  for (let from = 0; from < objects.length; from += piece) {
-    await inTurn(informer, 0, () => objects.slice(from, from + piece).forEach(each));
-  }
 }

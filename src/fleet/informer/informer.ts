@@ -7,7 +7,7 @@ import { Changes } from '../../util/abortable.ts';
 import { ask, guard } from '../guard.ts';
 import { isOlder, isVersion, type ReflectorEvent } from '../reflect/events.ts';
 import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
-import { inTurn } from '../reflect/turns.ts';
+import { inTurns } from '../reflect/turns.ts';
 import { ListSize } from './list-size.ts';
 import { type Change, type InformerEvent, type InformerOptions, Pending } from './options.ts';
 import { guardedIndexers, Store } from './store.ts';
@@ -38,7 +38,7 @@ interface Listing<T> {
 }
 
 /** How many keys are handled in one piece of work. */
-const piece = 1_000;
+const atOnce = 1_000;
 
 /**
  * Caches the objects of one resource on one cluster, and keeps them up to date until the cluster is disengaged. While the server is
@@ -238,28 +238,17 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   async #endList(): Promise<void> {
     const listing = this.#listing;
     if (listing) {
-      await this.#inTurns(this.#store.keys(), (key) => {
+      const { server } = this.#context;
+      await inTurns(server, this.#store.keys(), atOnce, (key) => {
         if (!listing.known.has(key)) this.#delete(key, undefined);
       });
-      await this.#inTurns(listing.fresh.entries(), ([key, object]) => this.#set(key, undefined, object));
+      await inTurns(server, listing.fresh, atOnce, ([key, object]) => this.#set(key, undefined, object));
     }
     this.#dropListing();
     this.#problem = undefined;
     this.#hasSynced = true;
     this.#changes.tell();
     this.#listener.changed?.();
-  }
-
-  async #inTurns<E>(entries: Iterator<E>, each: (entry: E) => void): Promise<void> {
-    for (let isDone = false; !isDone; ) {
-      await inTurn(this.#context.server, 0, () => {
-        for (let i = 0; i < piece && !isDone; i++) {
-          const { done = false, value } = entries.next();
-          isDone = done;
-          if (!done) each(value);
-        }
-      });
-    }
   }
 
   #dropListing(): void {

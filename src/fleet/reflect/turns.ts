@@ -54,6 +54,24 @@ export function inTurn<T>(owner: object, bytes: number, work: () => T): T | Prom
   });
 }
 
+/** Goes through entries, `atOnce` of them in one piece of work. */
+export async function inTurns<E>(
+  owner: object,
+  entries: Iterable<E>,
+  atOnce: number,
+  each: (entry: E) => void,
+): Promise<void> {
+  const rest = entries[Symbol.iterator]();
+  for (let next = rest.next(); !next.done; ) {
+    await inTurn(owner, 0, () => {
+      for (let i = 0; i < atOnce && !next.done; i++) {
+        each(next.value);
+        next = rest.next();
+      }
+    });
+  }
+}
+
 function usageOf(owner: object): Usage {
   const now = performance.now();
   const usage = usages.get(owner) ?? { bytes: 0, at: now };
