@@ -143,7 +143,7 @@ export class ClusterQueue<T> {
     if (this.#isSlow === slow) return;
     this.#isSlow = slow;
     this.#offer();
-    this.#ring.changed(this);
+    this.#ring.changed();
   }
 
   /** Drops every item. The outcome of running work is ignored. */
@@ -180,7 +180,7 @@ export class ClusterQueue<T> {
       holdsPlace = false;
       this.#working -= 1;
       this.#offer();
-      this.#ring.released(this);
+      this.#ring.released();
     };
     return {
       queue: this,
@@ -238,7 +238,7 @@ export class ClusterQueue<T> {
     entry.state = 'queued';
     entry.rank = rank;
     this.#queued[rank].add(entry);
-    this.#ring.added(this);
+    this.#ring.added();
     this.#offer();
   }
 
@@ -257,9 +257,9 @@ export const ranks: readonly Rank[] = ['change', 'initial'];
 
 /** The events of a cluster's queue. */
 export interface Ring<T> {
-  added(queue: ClusterQueue<T>): void;
-  released(queue: ClusterQueue<T>): void;
+  added(): void;
+  released(): void;
   /** `isFree` may have changed. */
-  changed(queue: ClusterQueue<T>): void;
+  changed(): void;
   offer(queue: ClusterQueue<T>, rank: Rank): void;
 }

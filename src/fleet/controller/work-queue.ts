@@ -1,7 +1,6 @@
 /** Serves the queues of all clusters in turn, so that no cluster delays another. */
 
 import { ClusterQueue, type Job, type Rank, ranks, turnsForInitial, type WorkQueueOptions } from './cluster-queue.ts';
-import { Fifo } from './fifo.ts';
 
 /**
  * One in this many slots is reserved for clusters that have none and whose last reconcile ended in time, so that clusters whose
@@ -11,14 +10,12 @@ const keptOf = 4;
 
 export class WorkQueue<T> {
   readonly #options: WorkQueueOptions;
-  readonly #rings = { change: new Fifo<ClusterQueue<T>>(), initial: new Fifo<ClusterQueue<T>>() };
-  /** Queues whose turn has come while only reserved slots were free. */
-  readonly #parked = { change: new Set<ClusterQueue<T>>(), initial: new Set<ClusterQueue<T>>() };
+  /** The queues that have items, in the order of their turns. */
+  readonly #rings = { change: new Set<ClusterQueue<T>>(), initial: new Set<ClusterQueue<T>>() };
   readonly #queues = new Set<ClusterQueue<T>>();
   readonly #kept: number;
   #working = 0;
   #changesInARow = 0;
-  #parkedHasTurn = true;
   #adds = 0;
 
   constructor(options: WorkQueueOptions) {
@@ -45,22 +42,20 @@ export class WorkQueue<T> {
 
   /** Creates the queue of a cluster. */
   queueOf(name: string): ClusterQueue<T> {
-    for (const queue of this.#queues) if (queue.closed) this.#forget(queue);
+    for (const queue of this.#queues) if (queue.closed) this.#queues.delete(queue);
     const queue = new ClusterQueue<T>(name, this.#options, {
       added: () => {
         this.#adds += 1;
       },
       offer: (offered, rank) => {
-        if (this.#parked[rank].has(offered)) return;
         this.#rings[rank].add(offered);
         this.#options.ready();
       },
-      released: (freed) => {
+      released: () => {
         this.#working -= 1;
-        this.#unpark(freed);
         this.#options.ready();
       },
-      changed: (changed) => this.#unpark(changed),
+      changed: () => this.#options.ready(),
     });
     this.#queues.add(queue);
     return queue;
@@ -81,38 +76,16 @@ export class WorkQueue<T> {
     return undefined;
   }
 
-  /** The next queue that may use a free slot. */
+  /** The first queue that may use a free slot. One that has to wait for another slot keeps its turn. */
   #next(rank: Rank): ClusterQueue<T> | undefined {
     const free = this.#options.places - this.#working;
     if (free <= 0) return undefined;
-    const [ring, parked] = [this.#rings[rank], this.#parked[rank]];
-    if (free > this.#kept) {
-      // Alternates, so that neither parked queues nor new ones starve.
-      this.#parkedHasTurn = !this.#parkedHasTurn;
-      const [first] = this.#parkedHasTurn || ring.size === 0 ? parked : [];
-      if (!first) return ring.shift();
-      parked.delete(first);
-      return first;
-    }
-    for (let queue = ring.shift(); queue; queue = ring.shift()) {
-      if (queue.isFree) return queue;
-      parked.add(queue);
+    const ring = this.#rings[rank];
+    for (const queue of ring) {
+      if (free <= this.#kept && !queue.isFree) continue;
+      ring.delete(queue);
+      return queue;
     }
     return undefined;
-  }
-
-  /** A parked queue may use a reserved slot now. */
-  #unpark(queue: ClusterQueue<T>): void {
-    if (!queue.isFree) return;
-    for (const rank of ranks) {
-      if (!this.#parked[rank].delete(queue)) continue;
-      this.#rings[rank].add(queue);
-      this.#options.ready();
-    }
-  }
-
-  #forget(queue: ClusterQueue<T>): void {
-    this.#queues.delete(queue);
-    for (const rank of ranks) this.#parked[rank].delete(queue);
   }
 }
