@@ -1,4 +1,5 @@
 /** Which changes count, which caches hold an object, and which requests it leads to. Pure. */
+import { isDeepStrictEqual } from 'node:util';
 import { checkArgument } from '../../errors/check-argument.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Kind } from '../../rest/api/discovery.ts';
@@ -7,7 +8,7 @@ import { isObject, isString, isText } from '../../util/guards.ts';
 import { ask, type LogFields } from '../guard.ts';
 import type { Change } from '../informer/options.ts';
 import type { ReflectedResource } from '../reflect/reflector.ts';
-import type { ControllerSource, EnqueueRequest, ReconcileRequest } from './options.ts';
+import type { ControllerSource, EnqueueRequest, ReconcileRequest, WrittenObject } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {
   return namespace === undefined ? { name } : { name, namespace };
@@ -40,18 +41,21 @@ export function readEnqueueRequest(request: EnqueueRequest, controller: string, 
 /** The controlling owner, if it is of this kind in any version. */
 export function ownersOf(
   { metadata: { ownerReferences, namespace } }: KubernetesObject,
-  { apiVersion, kind }: Kind,
+  kind: Kind,
   namespaced: boolean,
 ): readonly ReconcileRequest[] {
   // Go may write an empty list as null.
-  const owners = (ownerReferences ?? []).filter(
-    (owner) => owner.controller && owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion),
-  );
+  const owners = (ownerReferences ?? []).filter((owner) => owner.controller && isOfKind(owner, kind));
   return owners.map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
 }
 
-/** Of an apiVersion; empty for the core group. */
-export function groupOf(apiVersion: string): string {
+/** Whether an object is of this kind, in any version. */
+export function isOfKind({ apiVersion = '', kind }: Pick<WrittenObject, 'apiVersion' | 'kind'>, other: Kind): boolean {
+  return kind === other.kind && groupOf(apiVersion) === groupOf(other.apiVersion);
+}
+
+/** Empty for the core group. */
+function groupOf(apiVersion: string): string {
   return apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '';
 }
 
@@ -75,9 +79,8 @@ export function annotationsChanged(before: KubernetesObject, after: KubernetesOb
 
 type Texts = Readonly<Record<string, string>>;
 
-function differ(before: Texts | null = {}, after: Texts | null = {}): boolean {
-  const [ours, theirs] = [Object.entries(before ?? {}), after ?? {}];
-  return ours.length !== Object.keys(theirs).length || ours.some(([key, value]) => theirs[key] !== value);
+function differ(before: Texts | null | undefined, after: Texts | null | undefined): boolean {
+  return !isDeepStrictEqual(before ?? {}, after ?? {});
 }
 
 /**

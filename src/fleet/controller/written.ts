@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Informer } from '../informer/informer.ts';
 import { isVersion } from '../reflect/events.ts';
 import type { WrittenObject } from './options.ts';
-import { groupOf, isSelected } from './requests.ts';
+import { isOfKind, isSelected } from './requests.ts';
 
 /** Milliseconds that a reconcile waits for its caches. */
 const longestWaitMs = 10_000;
@@ -50,7 +50,8 @@ export class Written {
     const uid = metadata?.uid ?? details?.uid;
     const key = keyOfName({ name: write.name ?? '', namespace: metadata?.namespace ?? write.namespace });
     for (const informer of this.#cachesOf(dispatcher)) {
-      if (uid !== undefined && isOfKind(informer, write)) this.#awaitedOf(item).gone.push({ informer, key, uid });
+      if (uid !== undefined && isOfKind(write, informer.options))
+        this.#awaitedOf(item).gone.push({ informer, key, uid });
     }
   }
 
@@ -74,7 +75,7 @@ export class Written {
     // Versions that are no numbers cannot be compared.
     if (!isVersion(resourceVersion)) return;
     for (const informer of this.#cachesOf(server)) {
-      if (!isOfKind(informer, object)) continue;
+      if (!isOfKind(object, informer.options)) continue;
       if (!isSelected(informer.options, object) && !informer.get(name, namespace)) continue;
       const { versions } = this.#awaitedOf(item);
       if (BigInt(resourceVersion) > BigInt(versions.get(informer) ?? 0)) versions.set(informer, resourceVersion);
@@ -121,13 +122,6 @@ export class Written {
 /** Resolves when the cache has no object with this key and UID. */
 function left(informer: Informer, key: string, uid: string, signal: AbortSignal): Promise<void> {
   return informer.until(() => informer.getByKey(key)?.metadata.uid !== uid, signal);
-}
-
-function isOfKind(
-  { options }: Informer,
-  { apiVersion = '', kind }: Pick<WrittenObject, 'apiVersion' | 'kind'>,
-): boolean {
-  return options.kind === kind && groupOf(options.apiVersion) === groupOf(apiVersion);
 }
 
 /** What a delete returns of an object that stays for a while: for its finalizers, or to end in order. */
