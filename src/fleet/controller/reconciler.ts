@@ -149,7 +149,7 @@ export class Reconciler {
     const { cluster } = place;
     const hubInformer = this.#hubInformer;
     const context = { cluster, object, reconcileId, triggers, signal, wrote, hub, hubInformer };
-    const returned = (await this.#settings.reconcile(request, context)) ?? {};
+    const returned = await this.#settings.reconcile(request, context);
     const { requeueAfterMs } = Object(returned) as ReconcileResult; // checked here: it may come from JavaScript
     if (requeueAfterMs === undefined) return {};
     if (Number.isFinite(requeueAfterMs) && requeueAfterMs >= 0) return { requeueAfterMs };
