@@ -143,7 +143,6 @@ export class ClusterQueue<T> {
     if (this.#isSlow === slow) return;
     this.#isSlow = slow;
     this.#offer();
-    this.#ring.changed();
   }
 
   /** Drops every item. The outcome of running work is ignored. */
@@ -259,7 +258,5 @@ export const ranks: readonly Rank[] = ['change', 'initial'];
 export interface Ring<T> {
   added(): void;
   released(): void;
-  /** `isFree` may have changed. */
-  changed(): void;
   offer(queue: ClusterQueue<T>, rank: Rank): void;
 }

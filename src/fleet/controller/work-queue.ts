@@ -55,7 +55,6 @@ export class WorkQueue<T> {
         this.#working -= 1;
         this.#options.ready();
       },
-      changed: () => this.#options.ready(),
     });
     this.#queues.add(queue);
     return queue;
