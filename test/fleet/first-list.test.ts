@@ -4,7 +4,7 @@ import type { Http2ServerResponse } from 'node:http2';
 import { describe, type TestContext, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { FleetMetrics, type FleetOptions } from '../../src/fleet/index.ts';
-import { ConfigMapServer } from '../fixtures/config-map-server.ts';
+import { ConfigMapServer, lastBookmark, line } from '../fixtures/config-map-server.ts';
 import { ofKind } from '../fixtures/controllers.ts';
 import { startHub, stateOf } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
@@ -14,10 +14,6 @@ const configMap = (name: string, data: object = {}) => {
   const metadata = { namespace: 'default', uid: `uid-${name}`, resourceVersion: '101' };
   return { ...ofKind('ConfigMap', name, metadata), data };
 };
-const event = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`;
-const lastBookmark = event('BOOKMARK', {
-  metadata: { resourceVersion: '101', annotations: { 'k8s.io/initial-events-end': 'true' } },
-});
 
 /** A fleet of a healthy cluster and one whose lists `answer` sends, and the names that a controller has reconciled. */
 async function startFleet(
@@ -75,7 +71,7 @@ test('a first list that brings a few bytes now and then is reported after a minu
   );
   let isSynced = false;
   const synced = fleet.synced().then(() => (isSynced = true));
-  const text = event('ADDED', configMap('late'));
+  const text = line('ADDED', configMap('late'));
   await until(t, () => reconciled.includes('good') && waits > 0);
   for (const byte of text.slice(0, 3)) {
     assert.equal(stateOf(fleet, 'bad'), 'Engaged ENGAGED');
@@ -94,7 +90,7 @@ test('a first list that brings a few bytes now and then is reported after a minu
   assert.equal(warnings.filter((message) => /has not listed everything after 60 s/.test(message)).length, 1);
   assert.equal(await failing(), '1');
   assert.deepEqual(reconciled, ['good']);
-  slow?.write(text.slice(3) + lastBookmark);
+  slow?.write(text.slice(3) + lastBookmark('101'));
   await until(t, () => reconciled.includes('late') && stateOf(fleet, 'bad') === 'Engaged ENGAGED');
   assert.equal(await failing(), '0');
 });
@@ -109,7 +105,7 @@ describe('a list without an end', { concurrency: true }, () => {
       const send = () => {
         while (!response.destroyed && !response.stream.destroyed) {
           sent += 1;
-          if (!response.write(event('ADDED', configMap(`m-${sent}`, { x: 'x'.repeat(1_000) })))) break;
+          if (!response.write(line('ADDED', configMap(`m-${sent}`, { x: 'x'.repeat(1_000) })))) break;
         }
       };
       response.on('drain', send);

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { readWatchEvent } from '../../../src/fleet/reflect/events.ts';
 import { Lines, linesOf } from '../../../src/fleet/reflect/watch.ts';
 import { MalformedResponse } from '../../../src/rest/api/api-status.ts';
+import { lastBookmark } from '../../fixtures/config-map-server.ts';
 import { startReflector, startWatching } from '../../fixtures/reflected.ts';
 
 const MiB = 1024 * 1024;
@@ -34,12 +35,11 @@ describe('an object of a watch', () => {
       const { server, take } = await startReflector(t);
       server.streamingList = streamingList;
       const object = `{"metadata":{"name":"x","resourceVersion":"1"},"data":{"x":"${'\\u003c'.repeat(1.5 * MiB)}"}}`;
-      const end = '{"metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}';
       server.misbehave = ({ path, query }, response) => {
         if (!path.endsWith('/configmaps')) return false;
         if (!query.has('watch')) response.end(`{"metadata":{"resourceVersion":"1"},"items":[${object}]}`);
         else if (!query.has('sendInitialEvents') || !streamingList) return false;
-        else response.write(`{"type":"ADDED","object":${object}}\n{"type":"BOOKMARK","object":${end}}\n`);
+        else response.write(`{"type":"ADDED","object":${object}}\n${lastBookmark('1')}`);
         return true;
       };
       assert.deepEqual(await take(3), ['Init', 'InitApply x', 'InitDone']);

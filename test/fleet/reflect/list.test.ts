@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
-import { isPage, refuse } from '../../fixtures/config-map-server.ts';
+import { isPage, lastBookmark, line, refuse } from '../../fixtures/config-map-server.ts';
 import { after, map, startReflector } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -96,11 +96,10 @@ describe('a list in pages', () => {
     test(`with an empty version is malformed: ${what}`, async (t) => {
       const { server, next, clock, reasons } = await startReflector(t);
       server.streamingList = streamingList;
-      const metadata = { resourceVersion: '', annotations: { 'k8s.io/initial-events-end': 'true' } };
-      const answer = streamingList ? { type: 'BOOKMARK', object: { metadata } } : { metadata, items: [] };
+      const list = JSON.stringify({ metadata: { resourceVersion: '' }, items: [] });
       server.answerOnce(
         ({ path, query }) => path.endsWith('/configmaps') && query.has('watch') === streamingList,
-        (response) => response.end(`${JSON.stringify(answer)}\n`),
+        (response) => response.end(streamingList ? lastBookmark('') : list),
       );
       const events = untilDone(next);
       clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 1_600));
@@ -178,8 +177,7 @@ for (const [what, end] of [
     server.misbehave = ({ query }, response) => {
       if (!query.has('sendInitialEvents')) return false;
       response.writeHead(200);
-      const object = { metadata: { name: 'a', resourceVersion: '101' } };
-      response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`, () => end?.(response));
+      response.write(line('ADDED', { metadata: { name: 'a', resourceVersion: '101' } }), () => end?.(response));
       return true;
     };
     assert.deepEqual(await take(2), ['Init', 'InitApply a']);

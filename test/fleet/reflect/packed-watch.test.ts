@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import type { Http2ServerResponse } from 'node:http2';
 import { describe, type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { ConfigMapServer } from '../../fixtures/config-map-server.ts';
+import { type ConfigMapServer, lastBookmark, line } from '../../fixtures/config-map-server.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
 import { after, map, startReflector } from '../../fixtures/reflected.ts';
 
-const line = (type: string, name: string, version: number, more: object = {}) =>
-  `${JSON.stringify({ type, object: { metadata: { name, resourceVersion: String(version), ...more } } })}\n`;
-const end = line('BOOKMARK', '', 103, { annotations: { 'k8s.io/initial-events-end': 'true' } });
+const added = (name: string, version: number) =>
+  line('ADDED', { metadata: { name, resourceVersion: String(version) } });
+const end = lastBookmark('103');
 const member = (text: string) => gzipSync(text, { level: 1 });
 const isWatch = (initial: boolean) => (request: { readonly query: URLSearchParams }) =>
   request.query.has('watch') && request.query.has('sendInitialEvents') === initial;
@@ -29,13 +29,13 @@ async function startPacked(t: TestContext) {
 describe('a compressed streaming list', () => {
   test('is delivered member by member, and followed by a watch from its end that is not compressed', async (t) => {
     const { server, response, begins, next, take, restarts } = await startPacked(t);
-    response.write(member(line('ADDED', 'a', 101)));
+    response.write(member(added('a', 101)));
     assert.equal(await begins, 'Init');
     assert.equal(await next(), 'InitApply a');
-    response.write(member(line('ADDED', 'b', 102)));
+    response.write(member(added('b', 102)));
     assert.equal(await next(), 'InitApply b');
     // What comes with the end comes again in the watch.
-    response.write(member(`${end}${line('ADDED', 'c', 104)}`));
+    response.write(member(`${end}${added('c', 104)}`));
     assert.equal(await next(), 'InitDone');
     const changes = take(2);
     const watch = await server.seen(isWatch(false));
@@ -49,7 +49,7 @@ describe('a compressed streaming list', () => {
 
   test('may come in pieces of any size', async (t) => {
     const { response, begins, take } = await startPacked(t);
-    const bytes = Buffer.concat([line('ADDED', 'a', 101), line('ADDED', 'b', 102), end].map(member));
+    const bytes = Buffer.concat([added('a', 101), added('b', 102), end].map(member));
     for (let at = 0, size = 1; at < bytes.length; at += size, size = (size % 7) + 1) {
       response.write(bytes.subarray(at, at + size));
       await new Promise(setImmediate);
@@ -58,7 +58,7 @@ describe('a compressed streaming list', () => {
     assert.deepEqual(await take(3), ['InitApply a', 'InitApply b', 'InitDone']);
   });
 
-  const first = member(line('ADDED', 'a', 101));
+  const first = member(added('a', 101));
   const broken = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 7, 7]);
   const huge = Array<Buffer>(20).fill(member('x'.repeat(10 * 1024 * 1024)));
   const badly = /^watch \/api\/v1\/configmaps: the answer: it cannot be unpacked \(gzip\): /;
@@ -67,7 +67,7 @@ describe('a compressed streaming list', () => {
   const early = /^the server ended the streaming list before its end$/;
   for (const [what, body, said, reason] of [
     ['has a broken member', [first, broken], badly, 'malformed'],
-    ['is not packed as it says', [Buffer.from(line('ADDED', 'a', 101))], notAtAll, 'malformed'],
+    ['is not packed as it says', [Buffer.from(added('a', 101))], notAtAll, 'malformed'],
     ['would fill the memory', huge, tooLarge, 'malformed'],
     ['ends within a member', [first, member(end).subarray(0, 30)], early, 'closed'],
     ['is empty', [], early, 'closed'],
@@ -88,7 +88,7 @@ describe('a compressed streaming list', () => {
 
   test('that stops within a member is given up after 30 s', async (t) => {
     const { response, begins, clock, next, restarts } = await startPacked(t);
-    response.write(member(line('ADDED', 'a', 101)));
+    response.write(member(added('a', 101)));
     response.write(member(end).subarray(0, 30));
     assert.equal(await begins, 'Init');
     assert.equal(await next(), 'InitApply a');
@@ -100,7 +100,7 @@ describe('a compressed streaming list', () => {
 
   test('may be plain, whatever was asked for', async (t) => {
     const { server, take } = await startReflector(t, {}, await elsewhere(t));
-    const answer = `${line('ADDED', 'a', 101)}${end}${line('ADDED', 'b', 104)}`;
+    const answer = `${added('a', 101)}${end}${added('b', 104)}`;
     server.answerOnce(isWatch(true), (response) => response.write(answer));
     assert.deepEqual(await take(4), ['Init', 'InitApply a', 'InitDone', 'Apply b']);
     assert.equal((await server.seen(isWatch(true))).encoding, 'gzip');

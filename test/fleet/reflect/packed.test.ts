@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { line } from '../../fixtures/config-map-server.ts';
 import { startReflector } from '../../fixtures/reflected.ts';
 
-const event = `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'a', resourceVersion: '101' } } })}\n`;
+const event = line('ADDED', { metadata: { name: 'a', resourceVersion: '101' } });
 const list = JSON.stringify({ metadata: { resourceVersion: '100' }, items: [] });
 const status = JSON.stringify({ kind: 'Status', reason: 'InternalError', message: 'the database is away', code: 500 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ReflectOptions, reflect } from '../../../src/fleet/reflect/reflect.ts';
-import { refuse } from '../../fixtures/config-map-server.ts';
+import { line, refuse } from '../../fixtures/config-map-server.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { after, configMaps, map, startConfigMaps, startReflector, startWatching } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
@@ -214,7 +214,7 @@ describe('a reflector', () => {
   test('lists again where an event has an empty version, and never asks from there', async (t) => {
     const { server, take, clock, change: first } = await startWatching(t);
     const object = { metadata: { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '' } };
-    server.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+    server.write(line('MODIFIED', object));
     assert.equal(await first, 'Apply a');
     clock.advance(20_000);
     server.endWatches();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
-import { refuse } from '../../fixtures/config-map-server.ts';
+import { line, refuse } from '../../fixtures/config-map-server.ts';
 import { after, map, startReflector, startWatching } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -106,8 +106,7 @@ describe('a watch', () => {
       const change = next();
       await watching();
       clock.advance(20_000);
-      const object = { kind: 'Status', code, message: 'it went wrong' };
-      server.write(`${JSON.stringify({ type: 'ERROR', object })}\n`);
+      server.write(line('ERROR', { kind: 'Status', code, message: 'it went wrong' }));
       assert.equal(await (code === 410 ? change : after(clock, change)), 'Init');
       assert.equal(await next(), 'InitDone');
       assert.equal(restarts.at(-1)?.reason, reason);
