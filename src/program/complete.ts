@@ -176,15 +176,7 @@ async function readProfiles(call: Call, start: string): Promise<readonly string[
   // What stands before the slash says where to look.
   const inOne = start.includes('/') ? { namespace, 'all-namespaces': false } : {};
   const isQualified = start.includes('/') || options.has('all-namespaces');
-  const values = {
-    kubeconfig: options.text('kubeconfig'),
-    context: options.text('context'),
-    namespace: options.text('namespace'),
-    'all-namespaces': options.has('all-namespaces'),
-    filename: options.texts('filename'),
-    ...inOne,
-  };
-  const profiles = await profilesOf({ ...call, options: new Options(values) });
+  const profiles = await profilesOf({ ...call, options: options.with(inOne) });
   return profiles.flatMap(({ metadata }) => {
     const { namespace = '', name } = metadata ?? {};
     if (name === undefined) return [];

@@ -67,8 +67,10 @@ export function withDefaults(
   const takes = (option: string) => verb.options.some(({ flags }) => flags.includes(`--${option} `));
   const has = (option: string) => options[option] !== undefined && options[option] !== false;
   const readsFiles = has('filename');
+  // The option context of `publish` is another one.
+  const hubContext = takes('hub-context') ? 'hub-context' : 'context';
   // A file and a context belong together. An empty KUBECONFIG means the service account of a pod.
-  const isHubGiven = has('kubeconfig') || has('context') || process.env.KUBECONFIG !== undefined;
+  const isHubGiven = has('kubeconfig') || has(hubContext) || process.env.KUBECONFIG !== undefined;
   const takesHub = takes('kubeconfig') && !isHubGiven && (!readsFiles || verb.runsPlugins === true);
   const takesNamespace = takes('filename') && !readsFiles && !has('namespace') && !has('all-namespaces');
   const namesProviders = providerFlags.some((flag) =>
@@ -76,17 +78,20 @@ export function withDefaults(
   );
   const takesProviders =
     verb.takesProviderFlags === true && verb.name !== 'lint' && !namesProviders && !has('from-pod-args');
-  const used = fields.filter(
-    (field) =>
-      values[field] !== undefined &&
-      (field === 'namespace' ? takesNamespace : field === 'providerFile' ? takesProviders : takesHub),
-  );
-  const added = used.flatMap((field) => (field === 'providerFile' ? [] : [[field, values[field]] as const]));
+  const isTaken = {
+    kubeconfig: takesHub,
+    context: takesHub,
+    namespace: takesNamespace,
+    providerFile: takesProviders,
+  };
+  const used = fields.filter((field) => values[field] !== undefined && isTaken[field]);
+  const added = used
+    .filter((field) => field !== 'providerFile')
+    .map((field) => [field === 'context' ? hubContext : field, values[field]]);
+  const flag = `--clusterprofile-provider-file=${values.providerFile}`;
   return {
     options: { ...options, ...Object.fromEntries(added) },
-    providerFlags: used.includes('providerFile')
-      ? [...providerFlags, `--clusterprofile-provider-file=${values.providerFile}`]
-      : providerFlags,
+    providerFlags: used.includes('providerFile') ? [...providerFlags, flag] : providerFlags,
     used,
   };
 }

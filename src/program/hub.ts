@@ -177,16 +177,13 @@ export class HubReader {
 // Of the built program: dist/chunks/program-clusterprofile/x.js.
 const crdPath = fileURLToPath(new URL('../../../crds/multicluster.x-k8s.io_clusterprofiles.yaml', import.meta.url));
 
-/** Without a verb, plugins may run. */
-type HubCall = Pick<Call, 'options' | 'signal'> & Partial<Pick<Call, 'verb'>>;
-
 let opened: Promise<HubReader> | undefined;
 
 /**
  * The hub of this process's call: by `--kubeconfig` and `--context`; else what kubectl would use. It stays open until the process
  * ends. Rejects with a `ConfigurationError`.
  */
-export function openHub(call: HubCall): Promise<HubReader> {
+export function openHub(call: Call): Promise<HubReader> {
   opened ??= open(call);
   return opened;
 }
@@ -195,7 +192,7 @@ export function openHub(call: HubCall): Promise<HubReader> {
  * The hub that plugins read if the ClusterProfiles come from files. Without `--kubeconfig` and `--context` there may be none, and a
  * kubeconfig that cannot be read is the matter of the plugins that need it.
  */
-export async function hubOfPlugins(call: HubCall): Promise<HubReader | undefined> {
+export async function hubOfPlugins(call: Call): Promise<HubReader | undefined> {
   const { options } = call;
   const isNamed = ['kubeconfig', 'context'].some((name) => options.text(name) !== undefined);
   try {
@@ -206,9 +203,11 @@ export async function hubOfPlugins(call: HubCall): Promise<HubReader | undefined
   }
 }
 
-async function open({ options, signal, verb }: HubCall): Promise<HubReader> {
+async function open({ options, signal, verb }: Call): Promise<HubReader> {
   const as = impersonated(options);
-  const [path, context] = [options.text('kubeconfig'), options.text('context')];
+  const path = options.text('kubeconfig');
+  // The option context of `publish` is another one.
+  const context = options.text('hub-context') ?? options.text('context');
   const answerMs = toAnswerMs(options.text('request-timeout'));
   const source = path === undefined ? undefined : await sourceOf(path, signal);
   let found = openKubeconfig(source, context);
@@ -221,7 +220,7 @@ async function open({ options, signal, verb }: HubCall): Promise<HubReader> {
     found = openKubeconfig({ paths: files }, written.context);
   }
   const text = source !== undefined && 'text' in source && !written ? source.text : undefined;
-  if ((verb === undefined || verb.runsPlugins) && (files.length > 0 || text !== undefined)) {
+  if (verb.runsPlugins && (files.length > 0 || text !== undefined)) {
     leadPluginsTo(onlyContext(text === undefined ? { paths: files } : { text }, found.context));
   }
   return new HubReader(

@@ -82,6 +82,11 @@ export class Options {
   has(name: string): boolean {
     return this.#values[name] === true;
   }
+
+  /** The same, but for some. */
+  with(others: Readonly<Record<string, unknown>>): Options {
+    return new Options({ ...this.#values, ...others });
+  }
 }
 
 /** Which hub, and what of it. `profiles.ts` reads them. */

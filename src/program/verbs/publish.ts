@@ -8,7 +8,7 @@ import { durationOf } from '../input.ts';
 import { Publisher, type Result, type RoundResult, type Settings } from '../publish/round.ts';
 import type { ServiceAccount } from '../publish/secrets.ts';
 import { formatTable, printData } from '../table.ts';
-import { type Call, Options } from '../verb.ts';
+import type { Call, Options } from '../verb.ts';
 
 const defaultManager = 'clusterprofile-publish';
 const defaultLifetime = '720h';
@@ -19,13 +19,8 @@ const defaultInterval = '60s';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, signal } = call;
-  const hubOptions = {
-    kubeconfig: options.text('kubeconfig'),
-    context: options.text('hub-context'),
-    'request-timeout': options.text('request-timeout'),
-  };
   const ask = readOptions(call);
-  const hub = await openHub({ options: new Options(hubOptions), signal });
+  const hub = await openHub(call);
   const publisher = new Publisher(hub, apiOf(hub.client), ask(hub.namespace ?? 'default'));
   if (options.has('watch')) {
     const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import { startCluster } from '../../fixtures/fleet.ts';
+import { kubeconfigFor } from '../../fixtures/fleet-hub.ts';
 import { profileOf } from '../../fixtures/operated-fleet.ts';
 import { runProgram, writeKubeconfig } from '../../fixtures/program.ts';
 import { startPublished } from '../../fixtures/published.ts';
@@ -260,6 +261,19 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     assert.match(metrics, /^clusterprofile_publish_failed_rounds_total [1-9]/m);
     program.kill('SIGTERM');
     assert.equal(await program.ended, 143);
+  });
+
+  test('writes to the hub of clusterprofile.yaml, as whom --as says, whatever --context chooses of the source', async (t) => {
+    const { hub, env, path, profiles } = await startPublished(t);
+    await writeFile(path('hub'), kubeconfigFor(hub, 'hub', 'fleet').replace('"current-context":"hub"', '"x":""'));
+    await writeFile(path('clusterprofile.yaml'), `kubeconfig: ${path('hub')}\ncontext: hub\n`);
+    const users = new Set<unknown>();
+    hub.onRequest = ({ headers }) => void users.add(headers['impersonate-user']);
+    const source = ['--from-kubeconfig', path('kubeconfig'), '--context', 'one', '--skip-health'];
+    const args = ['publish', ...source, '--providers', path('providers.yaml'), '--as', 'jane'];
+    const { PATH } = env;
+    const { stderr } = await runProgram(t, args, { env: { PATH, CLUSTERPROFILE_CONFIG: path('clusterprofile.yaml') } });
+    assert.deepEqual([stderr, namesOf(profiles()), [...users]], ['', ['one'], ['jane']]);
   });
 
   test('says what is missing on a hub that refuses', async (t) => {
