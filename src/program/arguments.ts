@@ -28,18 +28,18 @@ export function hasProviderFlags(own: readonly string[]): boolean {
 }
 
 /**
- * kubectl takes `-o=json` as well as `-o json`, and `--watch=true` as well as `--watch`, and `-v=6`. `switches` are the names
- * of the options that take no value.
+ * kubectl takes `-o=json` as well as `-o json`, and `--watch=true` as well as `--watch`, and `-v=6`. `switches` are the
+ * options that take no value.
  */
 export function normalizeArguments(own: readonly string[], switches: ReadonlySet<string>): readonly string[] {
   return own.flatMap((argument) => {
     const [, short, value] = /^(-[A-Za-z])=(.*)$/s.exec(argument) ?? [];
     if (short !== undefined && value !== undefined) {
-      if (!switches.has(short.slice(1))) return [short, value];
+      if (!switches.has(short)) return [short, value];
       return /^(?:false|0)$/.test(value) ? [] : [short];
     }
-    const [, name = '', truth] = /^--([a-z-]+)=(true|false)$/.exec(argument) ?? [];
+    const [, name = '', truth] = /^(--[a-z-]+)=(true|false)$/.exec(argument) ?? [];
     if (!switches.has(name)) return [argument];
-    return truth === 'true' ? [`--${name}`] : [];
+    return truth === 'true' ? [name] : [];
   });
 }

@@ -3,6 +3,7 @@
  * a line for each suggestion, with a tab before its description, and a directive.
  */
 import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { flagOptions, listAt, textAt } from '../diagnose/index.ts';
 import { verbFirst } from './arguments.ts';
 import { readDefaults, withDefaults } from './config.ts';
@@ -10,7 +11,18 @@ import { isReadOnce, kubeconfigPaths } from './input.ts';
 import { parseManifest, profilesOf } from './profiles.ts';
 import { namespaces } from './resources.ts';
 import type { Terminal } from './terminal.ts';
-import { type Call, type Completes, commonOptions, hubOptions, type OptionSpec, Options, type Verb } from './verb.ts';
+import {
+  type Call,
+  type Completes,
+  commonOptions,
+  hubOptions,
+  keyOf,
+  namesOf,
+  type OptionSpec,
+  Options,
+  takesValue,
+  type Verb,
+} from './verb.ts';
 import { scripts } from './verbs/completion.ts';
 import { verbs } from './verbs.ts';
 
@@ -101,11 +113,9 @@ const anyVerb: Verb = {
 };
 const takesValueSomewhere = (option: string) =>
   [anyVerb, ...verbs].some((verb) => specsOf(verb).some((spec) => takesValue(spec) && namesOf(spec).includes(option)));
-const namesOf = ({ flags }: OptionSpec) => flags.replace(/ <.*/, '').split(', ');
-const takesValue = ({ flags }: OptionSpec) => flags.includes('<');
 
 function optionsOf(verb: Verb): readonly Suggestion[] {
-  const own = specsOf(verb).map((spec) => ({ value: namesOf(spec).at(-1) ?? '', about: spec.about }));
+  const own = specsOf(verb).map((spec) => ({ value: `--${keyOf(spec)}`, about: spec.about }));
   return [...own, { value: '--help', about: 'show the help' }];
 }
 
@@ -116,25 +126,23 @@ interface Given {
 }
 
 function readGiven(words: readonly string[], verb: Verb): Given {
-  const values: Record<string, unknown> = {};
-  let waiting: OptionSpec | undefined;
-  for (const word of words) {
-    if (waiting) {
-      const key = namesOf(waiting).at(-1)?.slice(2) ?? '';
-      const earlier: unknown = values[key];
-      values[key] = waiting.multiple ? [...(Array.isArray(earlier) ? earlier : []), word] : word;
-      waiting = undefined;
-      continue;
-    }
-    const [, name = '', value] = /^(--?[^=]+)(?:=(.*))?$/s.exec(word) ?? [];
-    const spec = specsOf(verb).find((one) => namesOf(one).includes(name));
-    if (!spec) continue;
-    const key = namesOf(spec).at(-1)?.slice(2) ?? '';
-    if (!takesValue(spec)) values[key] = true;
-    else if (value === undefined) waiting = spec;
-    else values[key] = spec.multiple ? [value] : value;
-  }
-  return { values, waiting };
+  const specs = specsOf(verb);
+  const options = Object.fromEntries(specs.map((spec) => [keyOf(spec), toParse(spec)]));
+  // Go's flags may have one dash.
+  const args = words.map((word) => word.replace(/^-(?=clusterprofile-)/, '--'));
+  const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
+  const last = tokens.at(-1);
+  const isWaiting = last?.kind === 'option' && last.value === undefined;
+  return {
+    values,
+    waiting: isWaiting ? specs.find((spec) => keyOf(spec) === last.name && takesValue(spec)) : undefined,
+  };
+}
+
+function toParse(spec: OptionSpec) {
+  const [, short] = /^-(\w), /.exec(spec.flags) ?? [];
+  const type = takesValue(spec) ? ('string' as const) : ('boolean' as const);
+  return { type, multiple: spec.multiple ?? false, ...(short === undefined ? {} : { short }) };
 }
 
 async function valuesFor(

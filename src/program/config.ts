@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { at, nearest, parseYaml } from '../diagnose/index.ts';
 import { configFile } from './cache.ts';
 import { Failure } from './failure.ts';
-import type { Verb } from './verb.ts';
+import { keyOf, type Verb } from './verb.ts';
 
 const fields = ['kubeconfig', 'context', 'namespace', 'providerFile'] as const;
 type Field = (typeof fields)[number];
@@ -64,7 +64,7 @@ export function withDefaults(
   verb: Verb,
   { options, providerFlags }: Given,
 ): Given & { readonly used: readonly Field[] } {
-  const takes = (option: string) => verb.options.some(({ flags }) => flags.includes(`--${option} `));
+  const takes = (option: string) => verb.options.some((spec) => keyOf(spec) === option);
   const has = (option: string) => options[option] !== undefined && options[option] !== false;
   const readsFiles = has('filename');
   // The option context of `publish` is another one.
@@ -98,7 +98,7 @@ export function withDefaults(
 
 /** For the help of a verb: where defaults come from. */
 export function describeDefaults(defaults: Defaults | undefined, verb: Verb): string | undefined {
-  if (!verb.options.some(({ flags }) => flags.includes('--kubeconfig '))) return undefined;
+  if (!verb.options.some((spec) => keyOf(spec) === 'kubeconfig')) return undefined;
   if (!defaults)
     return `Defaults may be in ${configFile() ?? 'the file of CLUSTERPROFILE_CONFIG'}: ${fields.join(', ')}.`;
   const { used } = withDefaults(defaults, verb, { options: {}, providerFlags: [] });

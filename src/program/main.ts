@@ -12,7 +12,7 @@ import { describeDefaults, readDefaults, withDefaults } from './config.ts';
 import { type ExitCode, exitCodes, Failure } from './failure.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
 import { Terminal } from './terminal.ts';
-import { commonOptions, Options, type Verb } from './verb.ts';
+import { commonOptions, namesOf, Options, takesValue, type Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 /** Runs the program, and ends the process. */
@@ -44,12 +44,9 @@ function calledName(path: string): string {
   return basename(path).startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
 }
 
-const flagsOfVerbs = [...commonOptions, ...verbs.flatMap(({ options }) => options)].map(({ flags }) => flags);
-/** The names of options without a value, without dashes. */
-const switches = new Set(flagsOfVerbs.flatMap((flags) => /^(?:-(\w), )?--([a-z-]+)$/.exec(flags)?.slice(1) ?? []));
-const withValue = new Set(
-  flagsOfVerbs.flatMap((flags) => (flags.includes('<') ? flags.match(/--?[\w-]+/g) : null) ?? []),
-);
+const allOptions = [...commonOptions, ...verbs.flatMap(({ options }) => options)];
+const withValue = new Set(allOptions.filter(takesValue).flatMap(namesOf));
+const switches = new Set(allOptions.filter((spec) => !takesValue(spec)).flatMap(namesOf));
 
 /** What cobra's programs call it, and kubectl's plugins: the rest of the words is a command line that is not finished. */
 const completeVerb = '__complete';
@@ -160,7 +157,7 @@ function usage({ code, message }: CommanderError, program: string, args: readonl
   const words = args.filter((word) => !word.startsWith('-'));
   const verb = verbs.find(({ name }) => name === words[0]);
   const [option = ''] = args[0]?.split('=') ?? [];
-  if (!verb && (withValue.has(option) || switches.has(option.replace(/^--?/, '')))) {
+  if (!verb && (withValue.has(option) || switches.has(option))) {
     return Failure.usage('a verb is missing', `see ${program} --help`);
   }
   // `help` of a verb that is not there.

@@ -13,6 +13,12 @@ export interface OptionSpec {
   readonly completes?: Completes;
 }
 
+/** `-n` and `--namespace`. */
+export const namesOf = ({ flags }: OptionSpec) => flags.replace(/ <.*/, '').split(', ');
+/** The long name without dashes, by which `Options` has it. */
+export const keyOf = (spec: OptionSpec) => namesOf(spec).at(-1)?.slice(2) ?? '';
+export const takesValue = ({ flags }: OptionSpec) => flags.includes('<');
+
 /** What a shell can complete with. */
 export type Completes = 'profiles' | 'namespaces' | 'contexts' | 'files' | 'shells';
 
