@@ -142,14 +142,11 @@ async function report(error: unknown, program: string, terminal: Terminal): Prom
   const shown = error instanceof Failure ? error : (await import('./format-error.ts')).describe(error);
   const { message, hint, exitCode, code } = shown;
   const label = code === undefined ? 'error:' : `error [${code}]:`;
-  // Both may quote untrusted text: fields of a profile, arguments.
-  await terminal.say(`${terminal.paint('red', label, terminal.stderr)} ${printableLines(message)}`);
+  await terminal.tell(label, 'red', message);
   const hints = [hint, code === undefined ? undefined : `${program} explain ${code}`].filter(
     (one) => one !== undefined,
   );
-  for (const one of hints) {
-    await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${printableLines(one)}`);
-  }
+  for (const one of hints) await terminal.tell('hint: ', 'yellow', one);
   return exitCode;
 }
 

@@ -2,6 +2,7 @@
 import { fstatSync, writeFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { printableLines } from '../diagnose/index.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -29,6 +30,15 @@ export class Terminal {
   /** Writes a message to stderr, with a line break. */
   say(line: string): Promise<void> {
     return writeTo(this.stderr, `${line}\n`);
+  }
+
+  /** Writes a message to stderr behind a label, such as `warning:`. It may quote untrusted text. */
+  tell(label: string, style: Style, text: string): Promise<void> {
+    return this.say(`${this.paint(style, label, this.stderr)} ${printableLines(text)}`);
+  }
+
+  warn(text: string): Promise<void> {
+    return this.tell('warning:', 'yellow', text);
   }
 
   /** To either of them, as it is. */

@@ -1,13 +1,6 @@
 /** Changes of ClusterProfiles on the hub, after a list that the caller has already. */
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  backoffMs,
-  clusterProfileKind,
-  type FleetProfile,
-  printableLines,
-  profileName,
-  watchResource,
-} from '../diagnose/index.ts';
+import { backoffMs, clusterProfileKind, type FleetProfile, profileName, watchResource } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 import { openHub } from './hub.ts';
 import { readName } from './input.ts';
@@ -33,8 +26,7 @@ export async function* profileChanges(call: Call, known: readonly Profile[]): As
     asked.some(
       (one) => one.name === metadata?.name && (one.namespace === undefined || one.namespace === metadata.namespace),
     );
-  const warn = (message: string) =>
-    void terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${message}`);
+  const warn = (message: string) => void terminal.warn(message);
   const resource = {
     ...clusterProfileKind,
     ...(namespace === undefined ? {} : { namespace }),
@@ -95,8 +87,7 @@ export async function keepFile(
         if (!(error instanceof Failure) || signal.aborted) throw error;
         isStale = true;
         failures++;
-        const label = terminal.paint('yellow', 'warning:', terminal.stderr);
-        await terminal.say(`${label} ${printableLines(error.message)}; it is tried again`);
+        await terminal.warn(`${error.message}; it is tried again`);
       }
     }
     isWriting = false;

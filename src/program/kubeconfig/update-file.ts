@@ -21,9 +21,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { makeFolder } from '../../diagnose/index.ts';
-
-/** Why a file cannot be changed. */
-export class FileProblem extends Error {}
+import { Failure } from '../failure.ts';
 
 const lockPauseMs = 50;
 
@@ -31,7 +29,7 @@ const lockPauseMs = 50;
  * `update` gets the file's text, `undefined` if there is no file, and returns the new one. The file keeps its mode and its owner;
  * a new one is for its owner alone. If the path is a symbolic link, the file behind it is changed. Locks as kubectl does, by a
  * file `PATH.lock`, which is waited for `lockMs` milliseconds. `update` is called before the lock is taken, and again under it only
- * if the file has changed in between. Rejects with a `FileProblem`, and with the signal's reason.
+ * if the file has changed in between. Rejects with a `Failure`, and with the signal's reason.
  */
 export async function updateFile(
   path: string,
@@ -40,7 +38,7 @@ export async function updateFile(
   { lockMs = 5_000 }: { readonly lockMs?: number } = {},
 ): Promise<void> {
   const asNamed = resolve(path);
-  const file = asFileProblem(asNamed, () => {
+  const file = withoutErrno(asNamed, () => {
     makeFolder(dirname(asNamed));
     return behindLinks(asNamed);
   });
@@ -58,7 +56,7 @@ export async function updateFile(
       taken.push(lock);
     }
     // Nothing waits from here on, so that no signal comes between.
-    asFileProblem(asNamed, () => replace(file, update, early));
+    withoutErrno(asNamed, () => replace(file, update, early));
   } finally {
     release();
     process.off('exit', release);
@@ -83,7 +81,7 @@ function updateEarly(file: string, update: (text: string | undefined) => string)
 
 function read(file: string): { readonly stats: Stats | undefined; readonly before: string | undefined } {
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats && !stats.isFile()) throw new FileProblem(`${file} is not a file`);
+  if (stats && !stats.isFile()) throw Failure.configuration(`${file} is not a file`);
   return { stats, before: stats ? textOf(readFileSync(file), file) : undefined };
 }
 
@@ -113,7 +111,7 @@ function replace(file: string, update: (text: string | undefined) => string, ear
 /** Other bytes than those of UTF-8 could not be written back as they were. */
 function textOf(bytes: Buffer, file: string): string {
   if (isUtf8(bytes)) return bytes.toString();
-  throw new FileProblem(`${file} is not UTF-8: convert it to UTF-8`);
+  throw Failure.configuration(`${file} is not UTF-8: convert it to UTF-8`);
 }
 
 /** Root may change files of others. Not by the path: in a folder of another user it may lead to another file by now. */
@@ -148,10 +146,10 @@ async function takeLock(lock: string, file: string, signal: AbortSignal, until: 
       closeSync(openSync(lock, 'wx', 0o600));
       return;
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw new FileProblem(`${lock} cannot be written (${codeOf(error)})`);
+      if (codeOf(error) !== 'EEXIST') throw Failure.configuration(`${lock} cannot be written (${codeOf(error)})`);
     }
     if (performance.now() > until) {
-      throw new FileProblem(
+      throw Failure.configuration(
         `${file} is being changed by another program, such as kubectl; if none runs, remove ${lock}`,
       );
     }
@@ -159,13 +157,14 @@ async function takeLock(lock: string, file: string, signal: AbortSignal, until: 
   }
 }
 
-function asFileProblem<T>(path: string, work: () => T): T {
+/** What the system refuses is a `Failure`. */
+function withoutErrno<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
     const code = codeOf(error);
-    if (code === undefined) throw error;
-    throw new FileProblem(`${path} cannot be changed (${code})`);
+    if (error instanceof Failure || code === undefined) throw error;
+    throw Failure.configuration(`${path} cannot be changed (${code})`);
   }
 }
 

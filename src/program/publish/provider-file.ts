@@ -13,7 +13,7 @@ import {
   readYaml,
 } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
-import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
+import { updateFile } from '../kubeconfig/update-file.ts';
 
 export interface ProviderFileContent {
   /** `undefined` if there is no file. */
@@ -101,13 +101,8 @@ export async function writeProviders(
   text: string,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await updateFile(path, signal, (now) => {
-      if (now === before) return text;
-      throw new FileProblem(`${path} has been changed by another program meanwhile: run publish again`);
-    });
-  } catch (error) {
-    if (error instanceof FileProblem) throw Failure.configuration(error.message);
-    throw error;
-  }
+  await updateFile(path, signal, (now) => {
+    if (now === before) return text;
+    throw Failure.configuration(`${path} has been changed by another program meanwhile: run publish again`);
+  });
 }

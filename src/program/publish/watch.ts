@@ -2,7 +2,6 @@
 
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { printableLines } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
 import type { Call } from '../verb.ts';
@@ -35,8 +34,8 @@ export async function watchSource(call: Call, { publisher, intervalMs, port, sho
       if (signal.aborted) break;
       if (said === undefined) throw error;
       metrics.failed();
-      const { message } = await describe(error);
-      await terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${printableLines(message)}`);
+      const { message } = describe(error);
+      await terminal.warn(message);
     }
     await pause(intervalMs, undefined, { signal }).catch(() => {});
   }

@@ -7,7 +7,6 @@ import {
   failedStage,
   formatDuration,
   Prober,
-  printableLines,
   type Right,
 } from '../../diagnose/index.ts';
 import { cachedUntil } from '../cache.ts';
@@ -174,7 +173,7 @@ async function watchClusters(
       if (signal.aborted) break;
       // The hub may be away for a while.
       const { message } = describe(error);
-      await terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${printableLines(message)}`);
+      await terminal.warn(message);
     }
     await pause(intervalMs, undefined, { signal }).catch(() => {});
   }

@@ -24,7 +24,7 @@ import {
   tryToEnter,
 } from '../kubeconfig/entries.ts';
 import { type Merged, type MergeOptions, MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
-import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
+import { updateFile } from '../kubeconfig/update-file.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { jsonText } from '../table.ts';
@@ -130,7 +130,6 @@ async function merge(
     });
   } catch (error) {
     if (error instanceof MergeProblem) throw Failure.configuration(`${file} ${error.message}`);
-    if (error instanceof FileProblem) throw Failure.configuration(error.message);
     throw error;
   }
   if (!merged) return;
@@ -141,8 +140,8 @@ async function merge(
     await terminal.say(`${file}: ${counted(added.length)} added, ${updated.length} updated${pruned}`);
   }
   if (current !== undefined && removed.includes(current)) {
-    const gone = `has the current-context ${printableLines(current)}, which is gone: choose another (kubectl config use-context)`;
-    await terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${file} ${gone}`);
+    const gone = `has the current-context ${current}, which is gone: choose another (kubectl config use-context)`;
+    await terminal.warn(`${file} ${gone}`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** `publish`: makes ClusterProfiles of the contexts of a kubeconfig, or of the clusters of Cluster API. */
 
 import { parse } from 'yaml';
-import { apiOf, isLabel, parseDuration, printable, printableLines } from '../../diagnose/index.ts';
+import { apiOf, isLabel, parseDuration, printable } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
 import { durationOf } from '../input.ts';
@@ -141,8 +141,7 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
     const columns = [0, 1, 2].map((index) => ({ title: '', value: (row: readonly string[]) => row[index] ?? '' }));
     await terminal.write(formatTable(terminal, columns, rows, { headers: false, wide: false }).text);
   }
-  const warn = (text: string) =>
-    terminal.say(`${terminal.paint('yellow', 'note:', terminal.stderr)} ${printableLines(text)}`);
+  const warn = (text: string) => terminal.tell('note:', 'yellow', text);
   for (const note of round.notes) await warn(printable(note, 4_096));
   if (round.vanished.length > 0 && !options.has('prune')) {
     const [first = '', ...more] = round.vanished;
@@ -151,8 +150,7 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
     await warn(`${printable(first, 256)}${others}: not in this source: ${advice}`);
   }
   for (const { origin, message } of round.refused) {
-    const label = terminal.paint('red', 'not published:', terminal.stderr);
-    await terminal.say(`${label} ${printable(origin, 1_024)}: ${printableLines(message)}`);
+    await terminal.tell('not published:', 'red', `${printable(origin, 1_024)}: ${message}`);
   }
 }
 

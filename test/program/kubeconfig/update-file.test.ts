@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { FileProblem, updateFile } from '../../../src/program/kubeconfig/update-file.ts';
+import { Failure } from '../../../src/program/failure.ts';
+import { updateFile } from '../../../src/program/kubeconfig/update-file.ts';
 import { temporaryFolder } from '../../fixtures/script.ts';
 
 const { signal } = new AbortController();
@@ -41,7 +42,7 @@ describe('a file that is changed', () => {
     for (const link of ['nowhere', 'loop'])
       await assert.rejects(
         updateFile(join(folder, link), signal, () => ''),
-        FileProblem,
+        Failure,
       );
     assert.deepEqual(await readdir(join(folder, 'real')), ['config', 'new']);
   });
@@ -77,7 +78,7 @@ describe('a file that is changed', () => {
     assert.deepEqual(await readdir(folder), ['config']);
     await assert.rejects(
       updateFile(folder, signal, () => 'x'),
-      FileProblem,
+      Failure,
     );
   });
 });
@@ -88,7 +89,7 @@ test('a file that is not UTF-8 is refused, and stays byte by byte; a byte order 
   await writeFile(path, latin1);
   await assert.rejects(
     updateFile(path, signal, (text) => `${text}two\n`),
-    (error) => error instanceof FileProblem && error.message === `${path} is not UTF-8: convert it to UTF-8`,
+    (error) => error instanceof Failure && error.message === `${path} is not UTF-8: convert it to UTF-8`,
   );
   assert.deepEqual(await readFile(path), latin1);
   await writeFile(path, '\ufeffone\n');
@@ -135,7 +136,7 @@ describe("kubectl's lock", () => {
     await writeFile(`${path}.lock`, '');
     await assert.rejects(
       updateFile(path, signal, () => 'x', { lockMs: 1 }),
-      (error) => error instanceof FileProblem && error.message.endsWith(`remove ${path}.lock`),
+      (error) => error instanceof Failure && error.message.endsWith(`remove ${path}.lock`),
     );
     assert.deepEqual(await readdir(folder), ['config.lock']);
     const stop = AbortSignal.abort(new Error('interrupted'));
