@@ -29,6 +29,7 @@ import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { jsonText } from '../table.ts';
 import type { Call } from '../verb.ts';
+import type { ProfileChange } from '../watch-profiles.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal } = call;
@@ -39,12 +40,18 @@ export async function run(call: Call): Promise<ExitCode> {
   const found = new Map(profiles.map((profile) => [profileName(profile), enter(profile)]));
   const use = contextToUse(options.text('use'), entriesOf(found));
   const prune = options.has('prune') ? { command, isGone: await goneBeside(call, found) } : undefined;
-  if (file === undefined) await print(call, entriesOf(found), { use });
-  else if (prune || found.size > 0) await merge(call, file, entriesOf(found), { use, prune });
-  const refused = await sayRefused(call, found, new Set());
+  let said: ReadonlySet<string> = new Set();
+  const write = async (more: WriteOptions) => {
+    if (file === undefined) await print(call, entriesOf(found), more);
+    else if (prune || found.size > 0) await merge(call, file, entriesOf(found), { prune, ...more });
+    said = await sayRefused(call, found, said);
+  };
+  await write({ use });
   if (found.size === 0) await terminal.say(await noProfiles(call));
-  if (file !== undefined && options.has('watch')) {
-    await keep(call, file, { profiles, found, enter, prune, refused });
+  if (options.has('watch')) {
+    const { keepFile } = await import('../watch-profiles.ts');
+    const apply = (change: ProfileChange) => applyTo(found, change, enter);
+    await keepFile(call, profiles, apply, () => write({ isQuiet: true }));
     return exitCodes.interrupted;
   }
   const first = [...found.values()].find((one) => one instanceof ProfileError);
@@ -114,12 +121,16 @@ async function print({ terminal, options }: Call, entries: readonly KubeconfigEn
   await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
 }
 
-/** `isQuiet`: says nothing if nothing changes. */
+interface WriteOptions extends MergeOptions {
+  /** Says nothing if nothing changes. */
+  readonly isQuiet?: boolean;
+}
+
 async function merge(
   { terminal, signal }: Call,
   file: string,
   entries: readonly KubeconfigEntry[],
-  { isQuiet = false, ...options }: MergeOptions & { readonly isQuiet?: boolean },
+  { isQuiet = false, ...options }: WriteOptions,
 ): Promise<void> {
   refuseCollisions(entries);
   let merged: Merged | undefined;
@@ -158,33 +169,13 @@ async function sayRefused({ terminal }: Call, found: Found, said: ReadonlySet<st
   return new Set(messages);
 }
 
-interface Kept {
-  readonly profiles: readonly Profile[];
-  readonly found: Found;
-  readonly enter: Enter;
-  readonly prune: MergeOptions['prune'];
-  readonly refused: ReadonlySet<string>;
-}
-
-async function keep(call: Call, file: string, { profiles, found, enter, prune, refused }: Kept): Promise<void> {
-  const { keepFile } = await import('../watch-profiles.ts');
-  let said = refused;
-  // Most changes of a ClusterProfile, such as heartbeats, change nothing of its entry.
+/** Returns whether it changes anything: most changes of a ClusterProfile, such as heartbeats, change nothing of its entry. */
+function applyTo(found: Found, { profile, isGone }: ProfileChange, enter: Enter): boolean {
   const textOf = (one: KubeconfigEntry | ProfileError | undefined) =>
     one instanceof ProfileError ? one.message : JSON.stringify(one);
-  await keepFile(
-    call,
-    profiles,
-    ({ profile, isGone }) => {
-      const name = profileName(profile);
-      const before = textOf(found.get(name));
-      if (isGone) found.delete(name);
-      else found.set(name, enter(profile));
-      return textOf(found.get(name)) !== before;
-    },
-    async () => {
-      if (prune || found.size > 0) await merge(call, file, entriesOf(found), { prune, isQuiet: true });
-      said = await sayRefused(call, found, said);
-    },
-  );
+  const name = profileName(profile);
+  const before = textOf(found.get(name));
+  if (isGone) found.delete(name);
+  else found.set(name, enter(profile));
+  return textOf(found.get(name)) !== before;
 }
