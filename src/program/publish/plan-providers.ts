@@ -57,66 +57,63 @@ export interface PlanOptions {
   readonly force: boolean;
 }
 
-/** `existing` are those of the provider file, and `valid` the same, validated. */
+/** `existing` are those of the provider file. */
 export function planProviders(
   existing: readonly Provider[],
-  valid: readonly ConfiguredProvider[],
   needs: readonly Need[],
   { clusterManager, force }: PlanOptions,
 ): ProviderPlan {
   const providers = new Map(existing.map((provider) => [provider.name, provider]));
-  const configured = new Map(valid.map((provider) => [provider.name, provider]));
   const changed = new Set<string>();
   const chosen = new Map<Need, string>();
   const refused: Refused[] = [];
-  const groups = new Map<string, Need[]>();
+  const refuse = ({ source }: Need, message: string) => void refused.push({ ...source, message });
   const widen = (provider: Provider, need: Need) => {
     const before = providers.get(provider.name) ?? provider;
     const after = widened(before, need);
-    const message = patternIn(before, after);
-    if (message !== undefined) {
-      refused.push({ ...need.source, message });
-      return;
-    }
-    providers.set(provider.name, after);
-    changed.add(provider.name);
-    chosen.set(need, provider.name);
+    const pattern = patternIn(before, after);
+    if (pattern !== undefined) return refuse(need, pattern);
+    providers.set(after.name, after);
+    changed.add(after.name);
+    chosen.set(need, after.name);
   };
+  const valid = configureProviders(existing);
+  const withoutProvider: Need[] = [];
   for (const need of needs) {
     const candidates = existing.filter((provider) => isCompatible(provider, need));
-    const problems = candidates.map((provider) =>
-      problemOf(need, provider, configured.get(provider.name), clusterManager),
-    );
+    const problems = candidates.map((provider) => problemOf(need, provider, valid, clusterManager));
     const fitting = candidates[problems.indexOf(undefined)];
     const [first] = candidates;
     if (fitting) chosen.set(need, fitting.name);
-    else if (first && !force) {
-      const wider = `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: change it, or give --force`;
-      refused.push({ ...need.source, message: patternIn(first, widened(first, need)) ?? wider });
-    } else if (first) widen(first, need);
+    else if (!first) withoutProvider.push(need);
+    else if (force) widen(first, need);
     else {
-      const { apiVersion, command, args, provideClusterInfo, interactiveMode } = need.exec;
-      const own = need.isSecretReader ? [args, need.source.namespace] : [];
-      const key = JSON.stringify([apiVersion, command, provideClusterInfo, interactiveMode, own]);
-      groups.set(key, [...(groups.get(key) ?? []), need]);
+      const wider = `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: change it, or give --force`;
+      refuse(need, patternIn(first, widened(first, need)) ?? wider);
     }
   }
-  for (const group of groups.values()) {
+  for (const group of Map.groupBy(withoutProvider, keyOfPlugin).values()) {
     const provider = newProvider(group, (name) => providers.has(name));
     for (const need of group) widen(provider, need);
   }
-  const all = changed.size === 0 ? [...configured.values()] : configureProviders([...providers.values()]);
-  const final = changed.size === 0 ? configured : new Map(all.map((provider) => [provider.name, provider]));
+  const configured = configureProviders([...providers.values()]);
   const served: Served[] = [];
   for (const [need, name] of chosen) {
     const provider = providers.get(name);
-    // One of the file was found to fit.
-    const problem = provider && changed.has(name) && problemOf(need, provider, final.get(name), clusterManager);
     if (!provider) continue;
-    if (!problem) served.push({ source: need.source, entry: entryOf(need, provider) });
-    else refused.push({ ...need.source, message: problem });
+    // One of the file was found to fit.
+    const problem = changed.has(name) ? problemOf(need, provider, configured, clusterManager) : undefined;
+    if (problem === undefined) served.push({ source: need.source, entry: entryOf(need, provider) });
+    else refuse(need, problem);
   }
-  return { served, refused, providers: [...providers.values()], configured: all, changed };
+  return { served, refused, providers: [...providers.values()], configured, changed };
+}
+
+/** Clusters with the same one share a new provider. */
+function keyOfPlugin({ exec, isSecretReader, source }: Need): string {
+  const { apiVersion, command, args, provideClusterInfo, interactiveMode } = exec;
+  const own = isSecretReader ? [args, source.namespace] : [];
+  return JSON.stringify([apiVersion, command, provideClusterInfo, interactiveMode, own]);
 }
 
 /** Whether a provider runs the plugin in the same way, apart from what a profile may add. */
@@ -137,14 +134,14 @@ function isCompatible({ execConfig }: Provider, { exec, isSecretReader }: Need):
 function problemOf(
   need: Need,
   provider: Provider,
-  configured: ConfiguredProvider | undefined,
+  configured: readonly ConfiguredProvider[],
   clusterManager: string,
 ): string | undefined {
   const { namespace, name } = need.source;
   const spec = { clusterManager: { name: clusterManager } };
   const profile = { metadata: { namespace, name }, spec, status: { accessProviders: [entryOf(need, provider)] } };
   try {
-    const { exec, ignored } = resolve(profile, configured ? [configured] : []);
+    const { exec, ignored } = resolve(profile, configured);
     const [first] = ignored;
     if (first) return `${first.path}: ${first.reason}`;
     const isSame =

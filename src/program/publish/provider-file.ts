@@ -3,15 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { isMap, isScalar, isSeq, parseDocument, stringify } from 'yaml';
-import {
-  ConfigurationError,
-  type ConfiguredProvider,
-  configureProviders,
-  errnoOf,
-  type Provider,
-  parseProviderFile,
-  readYaml,
-} from '../../diagnose/index.ts';
+import { ConfigurationError, errnoOf, type Provider, parseProviderFile, readYaml } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 import { updateFile } from '../kubeconfig/update-file.ts';
 
@@ -19,8 +11,6 @@ export interface ProviderFileContent {
   /** `undefined` if there is no file. */
   readonly text: string | undefined;
   readonly providers: readonly Provider[];
-  /** The same, validated. */
-  readonly configured: readonly ConfiguredProvider[];
 }
 
 /** Throws a `ConfigurationError` with every problem of the file. */
@@ -29,20 +19,16 @@ export function readProviders(path: string): ProviderFileContent {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return { text: undefined, providers: [], configured: [] };
+    if (errnoOf(error) === 'ENOENT') return { text: undefined, providers: [] };
     throw Failure.configuration(`provider file ${path} cannot be read (${errnoOf(error)})`, 'correct the path');
   }
   const invalid = (problems: ConfigurationError['problems']) =>
     new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, problems);
   const { content } = readYaml(text, invalid);
-  if (content === null || content === undefined) return { text, providers: [], configured: [] };
-  const { providers } = content as { readonly providers: readonly Provider[] }; // validated next
-  try {
-    return { text, providers, configured: configureProviders(providers) };
-  } catch {
-    // Says where in the file the problem is.
-    return { text, providers, configured: parseProviderFile(text, path) };
-  }
+  if (content === null || content === undefined) return { text, providers: [] };
+  parseProviderFile(text, path);
+  const { providers } = content as { readonly providers: readonly Provider[] }; // as it was found to be
+  return { text, providers };
 }
 
 /** The text with these providers. JSON stays JSON, which the Go library needs; a new file is JSON if its name ends so. */

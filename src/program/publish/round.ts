@@ -97,7 +97,7 @@ export class Publisher {
       return [];
     });
     const file = readProviders(providerFile);
-    const plan = planProviders(file.providers, file.configured, needs.filter(firstOfName(refused)), {
+    const plan = planProviders(file.providers, needs.filter(firstOfName(refused)), {
       clusterManager,
       force,
     });

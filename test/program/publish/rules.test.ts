@@ -1,7 +1,7 @@
 // What `publish` decides without a server: names, providers, when a token is due, and when a cluster is reported as unhealthy.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { configureProviders, type Provider } from '../../../src/diagnose/index.ts';
+import type { Provider } from '../../../src/diagnose/index.ts';
 import { type Need, planProviders } from '../../../src/program/publish/plan-providers.ts';
 import { type Health, Hysteresis } from '../../../src/program/publish/profiles.ts';
 import { withProviders } from '../../../src/program/publish/provider-file.ts';
@@ -55,7 +55,7 @@ const needOf = (name: string, exec: Partial<Need['exec']>, cluster: object = {})
 
 describe('planProviders', () => {
   const plan = (existing: readonly Provider[], needs: readonly Need[], force = false) =>
-    planProviders(existing, configureProviders(existing), needs, { clusterManager: 'publish', force });
+    planProviders(existing, needs, { clusterManager: 'publish', force });
 
   test('lists proxies, server names and insecure TLS only where a cluster needs them', () => {
     const cluster = { proxyUrl: 'http://proxy:3128', tlsServerName: 'api.internal', insecureSkipTlsVerify: true };
