@@ -46,7 +46,7 @@ export function readClusterApi(
         name,
         displayName: cluster,
         cluster: access.access.cluster,
-        user: { kind: 'secret', namespace, secret: secretName, key },
+        user: { kind: 'secret', secret: secretName, key },
         access,
       });
     } catch (error) {

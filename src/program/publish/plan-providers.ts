@@ -23,7 +23,7 @@ import {
   type UrlPattern,
   withoutProfile,
 } from '../../diagnose/index.ts';
-import type { Refused, SourceCluster } from './source.ts';
+import { fullName, type Refused, type SourceCluster } from './source.ts';
 
 /** What a cluster needs: this plugin has to run for it. */
 export interface Need {
@@ -148,7 +148,7 @@ function problemOf(
       isDeepStrictEqual(exec.args, [...need.exec.args]) && need.exec.env.every((one) => hasVariable(exec.env, one));
     return isSame || need.isSecretReader ? undefined : 'its arguments and variables are others';
   } catch (error) {
-    if (error instanceof ProfileError) return withoutProfile(error.message, `${namespace}/${name}`);
+    if (error instanceof ProfileError) return withoutProfile(error.message, fullName(need.source));
     throw error;
   }
 }

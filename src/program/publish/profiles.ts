@@ -12,7 +12,9 @@ import {
   isObject,
   Prober,
   printable,
+  profileName,
   statusOf,
+  toRfc3339,
 } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 import type { HubReader } from '../hub.ts';
@@ -20,6 +22,7 @@ import { clusterProfiles } from '../resources.ts';
 import { sideBySide } from '../table.ts';
 import type { Served } from './plan-providers.ts';
 import { managerLabel } from './secrets.ts';
+import { fullName, type Place } from './source.ts';
 
 /** The kind of its source: another kind's profiles are not pruned. */
 const sourceAnnotation = 'clusterprofile-credentials/source';
@@ -35,11 +38,14 @@ interface ProfilesOptions {
   readonly source: 'kubeconfig' | 'cluster-api';
   /** `undefined` for all. */
   readonly namespace: string | undefined;
+  readonly isWatch: boolean;
 }
 
+/** Those on the hub, as one round has found them. */
 export class Profiles {
   readonly #api: Api;
   readonly #options: ProfilesOptions;
+  /** By their full names. */
   readonly #known = new Map<string, FleetProfile>();
 
   private constructor(api: Api, options: ProfilesOptions) {
@@ -50,58 +56,81 @@ export class Profiles {
   static async load(hub: HubReader, api: Api, options: ProfilesOptions): Promise<Profiles> {
     const profiles = new Profiles(api, options);
     for (const item of await hub.list(clusterProfiles, options.namespace)) {
-      const { namespace, name } = Object(Object(item).metadata);
-      if (isObject(item)) profiles.#known.set(`${namespace}/${name}`, item as FleetProfile); // an API server's own
+      if (isObject(item)) profiles.#known.set(profileName(item), item as FleetProfile); // an API server's own
     }
     return profiles;
   }
 
   /** The cluster manager that the profile of this name belongs to, if it is another one. */
-  otherManagerOf(namespace: string, name: string): string | undefined {
-    const known = this.#known.get(`${namespace}/${name}`);
+  otherManagerOf(place: Place): string | undefined {
+    const known = this.#known.get(fullName(place));
     const manager = known?.spec?.clusterManager?.name;
     return known && manager !== this.#options.clusterManager ? (manager ?? '') : undefined;
   }
 
   /** Whether there is a profile of this name, which this manager has written. */
-  isOurs(namespace: string, name: string): boolean {
-    return this.#known.has(`${namespace}/${name}`) && this.otherManagerOf(namespace, name) === undefined;
+  isOurs(place: Place): boolean {
+    return this.#known.has(fullName(place)) && this.otherManagerOf(place) === undefined;
   }
 
-  conditionOf({ source: { namespace, name } }: Served): Condition | undefined {
-    return this.#known.get(`${namespace}/${name}`)?.status?.conditions?.find(({ type }) => type === healthy);
+  conditionOf(place: Place): Condition | undefined {
+    return this.#known.get(fullName(place))?.status?.conditions?.find(({ type }) => type === healthy);
   }
 
-  hasId({ source: { namespace, name } }: Served): boolean {
-    return this.#propertyOf(namespace, name) !== undefined;
+  #idOf(place: Place): { readonly value: string; readonly lastObservedTime?: string } | undefined {
+    return this.#known.get(fullName(place))?.status?.properties?.find(({ name }) => name === idProperty);
+  }
+
+  /** Checks the clusters with these providers, as a controller would. */
+  async checkHealth(
+    clusters: readonly Served[],
+    providers: readonly ConfiguredProvider[],
+    signal: AbortSignal,
+  ): Promise<Map<Served, Health>> {
+    const prober = new Prober({ providers, options: {} }, timeoutMs);
+    const found = new Map<Served, Health>();
+    try {
+      const results = sideBySide(clusters, atOnce, signal, async (cluster) => {
+        const { namespace, name } = cluster.source;
+        const metadata = { namespace, name, uid: '', resourceVersion: '' };
+        // Without conditions: those of before count for nothing.
+        const profile = { metadata, status: { accessProviders: [cluster.entry] } };
+        const identify = this.#idOf(cluster.source) === undefined;
+        return [cluster, healthOf(await prober.check(profile, { signal, identify }))] as const;
+      });
+      for await (const [cluster, health] of results) found.set(cluster, health);
+    } finally {
+      await prober.close();
+    }
+    signal.throwIfAborted();
+    return found;
   }
 
   /** The profile of a cluster. Without `health`, what was reported before stays. */
-  desired(served: Served, health: Health | undefined, { isWatch }: { readonly isWatch: boolean }) {
-    const { source, entry } = served;
+  desired({ source, entry }: Served, health: Health | undefined) {
     const { namespace, name, displayName } = source;
-    const { clusterManager } = this.#options;
-    const known = this.#known.get(`${namespace}/${name}`);
-    const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-    const before = this.conditionOf(served);
-    const version = health?.version ?? known?.status?.version?.kubernetes;
-    const property = this.#propertyOf(namespace, name);
-    const id = health?.clusterId ?? property?.value;
-    const seen = property?.lastObservedTime;
+    const { clusterManager, source: kind, isWatch } = this.#options;
+    const now = toRfc3339(Date.now());
+    const before = this.conditionOf(source);
+    const condition = health ? toCondition(health, before, now) : before;
+    const version = health?.version ?? this.#known.get(fullName(source))?.status?.version?.kubernetes;
+    const known = this.#idOf(source);
+    const id = health?.clusterId ?? known?.value;
+    const seen = known?.lastObservedTime;
     const isStale = health?.status === 'True' && isWatch && Date.now() - Date.parse(seen ?? '') > heartbeatMs;
-    const lastObservedTime = id === property?.value && seen !== undefined && !isStale ? seen : now;
+    const lastObservedTime = id === known?.value && seen !== undefined && !isStale ? seen : now;
     return {
       ...clusterProfileKind,
       metadata: {
         namespace,
         name,
         labels: { [managerLabel]: clusterManager },
-        annotations: { [sourceAnnotation]: this.#options.source },
+        annotations: { [sourceAnnotation]: kind },
       },
       spec: { displayName, clusterManager: { name: clusterManager } },
       status: {
         accessProviders: [entry],
-        ...(health ? { conditions: [toCondition(health, before, now)] } : before ? { conditions: [before] } : {}),
+        ...(condition ? { conditions: [condition] } : {}),
         ...(version === undefined ? {} : { version: { kubernetes: version } }),
         ...(id === undefined ? {} : { properties: [{ name: idProperty, value: id, lastObservedTime }] }),
       },
@@ -111,7 +140,7 @@ export class Profiles {
   /** Writes what differs. Rejects with a `Failure` if the hub would refuse the others too. */
   async write(profile: DesiredProfile, signal: AbortSignal): Promise<'created' | 'updated' | 'unchanged'> {
     const { namespace, name } = profile.metadata;
-    const known = this.#known.get(`${namespace}/${name}`);
+    const known = this.#known.get(fullName(profile.metadata));
     const { status, ...object } = profile;
     const [isSame, isStatusSame] = [isWithin(object, known), isWithin(status, known?.status)];
     if (isSame && isStatusSame) return 'unchanged';
@@ -126,31 +155,23 @@ export class Profiles {
   }
 
   /** Those of this manager and this kind of source whose clusters are gone. */
-  vanished(isThere: (name: string) => boolean): readonly { readonly namespace: string; readonly name: string }[] {
+  vanished(there: ReadonlySet<string>): readonly Place[] {
     const { clusterManager, source } = this.#options;
     return [...this.#known].flatMap(([key, { metadata, spec }]) => {
       const isOurs =
         spec?.clusterManager?.name === clusterManager && metadata.annotations?.[sourceAnnotation] === source;
-      return isOurs && !isThere(key) ? [{ namespace: metadata.namespace ?? '', name: metadata.name }] : [];
+      return isOurs && !there.has(key) ? [{ namespace: metadata.namespace ?? '', name: metadata.name }] : [];
     });
   }
 
-  async delete(namespace: string, name: string, signal: AbortSignal): Promise<void> {
-    const uid = this.#known.get(`${namespace}/${name}`)?.metadata.uid ?? '';
+  async delete(place: Place, signal: AbortSignal): Promise<void> {
+    const { namespace, name } = place;
+    const uid = this.#known.get(fullName(place))?.metadata.uid ?? '';
     try {
       await this.#api({ ...clusterProfileKind, namespace }).delete(name, { preconditions: { uid }, signal });
     } catch (error) {
       if (statusOf(error) !== 404) throw explain(error, namespace);
     }
-  }
-
-  #propertyOf(
-    namespace: string,
-    name: string,
-  ): { readonly value: string; readonly lastObservedTime?: string } | undefined {
-    return this.#known
-      .get(`${namespace}/${name}`)
-      ?.status?.properties?.find((property) => property.name === idProperty);
   }
 }
 
@@ -202,36 +223,10 @@ export interface Health {
 export const rejectedReason = 'AuthenticationFailed';
 /** Milliseconds for one cluster. */
 const timeoutMs = 30_000;
-const atOnce = 20;
+/** Clusters that are worked on at once. */
+export const atOnce = 20;
 /** Failures in a row after which a healthy cluster is reported as something else. */
 const failuresUntilReported = 3;
-
-/** Checks the clusters with these providers, as a controller would. `needsId` says whose ID is not known yet. */
-export async function checkHealth(
-  clusters: readonly Served[],
-  providers: readonly ConfiguredProvider[],
-  needsId: (cluster: Served) => boolean,
-  signal: AbortSignal,
-): Promise<readonly Health[]> {
-  const prober = new Prober({ providers, options: {} }, timeoutMs);
-  const found: Health[] = [];
-  try {
-    const results = sideBySide(clusters, atOnce, signal, (cluster) => {
-      const { namespace, name } = cluster.source;
-      // Without conditions: those of before count for nothing.
-      const profile = {
-        metadata: { namespace, name, uid: '', resourceVersion: '' },
-        status: { accessProviders: [cluster.entry] },
-      };
-      return prober.check(profile, { signal, identify: needsId(cluster) });
-    });
-    for await (const report of results) found.push(healthOf(report));
-  } finally {
-    await prober.close();
-  }
-  signal.throwIfAborted();
-  return found;
-}
 
 /** `False` only if the API server itself says so: a network or a plugin of this process proves nothing about the cluster. */
 function healthOf(report: ClusterReport): Health {

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { isMap, isScalar, isSeq, parseDocument, stringify } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, parseDocument, stringify, type YAMLMap } from 'yaml';
 import { ConfigurationError, errnoOf, type Provider, parseProviderFile, readYaml } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 import { updateFile } from '../kubeconfig/update-file.ts';
@@ -31,44 +31,52 @@ export function readProviders(path: string): ProviderFileContent {
   return { text, providers };
 }
 
-/** The text with these providers. JSON stays JSON, which the Go library needs; a new file is JSON if its name ends so. */
+/**
+ * The text with these providers; the same, if none has changed. JSON stays JSON, which the Go library needs; a new file is JSON if its name
+ * ends so.
+ */
 export function withProviders(
   path: string,
   before: string | undefined,
   providers: readonly Provider[],
   changed: ReadonlySet<string>,
 ): string {
+  if (before !== undefined && changed.size === 0) return before;
   const isJson = before === undefined ? extname(path) === '.json' : isJsonText(before);
   if (isJson) {
     const indent = /^[ \t]+(?=")/m.exec(before ?? '')?.[0] ?? '  ';
     return `${JSON.stringify({ providers }, null, indent)}\n`;
   }
-  if (before === undefined) return stringify({ providers }, { lineWidth: 0, aliasDuplicateObjects: false });
+  if (before === undefined) return stringify({ providers }, plain);
   const document = parseDocument(before);
-  const plain = (value: unknown) => document.createNode(value, { aliasDuplicateObjects: false });
   const list = document.get('providers');
-  if (!isSeq(list) || list.items.length === 0) {
-    document.set('providers', plain(providers));
-  } else {
+  if (!isSeq(list) || list.items.length === 0) document.set('providers', document.createNode(providers, plain));
+  else {
     for (const provider of providers.filter(({ name }) => changed.has(name))) {
       const entry = list.items.find((item) => isMap(item) && item.get('name') === provider.name);
-      if (!isMap(entry)) list.add(plain(provider));
-      else {
-        for (const [field, value] of Object.entries(provider)) {
-          const lists = entry.get(field);
-          if (Array.isArray(value) && isSeq(lists)) {
-            const known = new Set(lists.items.map((item) => (isScalar(item) ? item.value : item)));
-            for (const added of value) if (!known.has(added)) lists.add(plain(added));
-          } else if (typeof value !== 'object') {
-            if (entry.get(field) !== value) entry.set(field, value);
-          } else if (!entry.has(field)) entry.set(field, plain(value));
-        }
-      }
+      if (isMap(entry)) widenEntry(document, entry, provider);
+      else list.add(document.createNode(provider, plain));
     }
   }
   // As most of these files are written, or as this one is.
   const indentSeq = !/^- /m.test(before);
-  return document.toString({ lineWidth: 0, indentSeq });
+  return document.toString({ ...plain, indentSeq });
+}
+
+/** Without aliases and broken lines. */
+const plain = { lineWidth: 0, aliasDuplicateObjects: false };
+
+/** What a provider has more is added to its entry. Nothing else of it changes. */
+function widenEntry(document: Document, entry: YAMLMap, provider: Provider): void {
+  for (const [field, value] of Object.entries(provider)) {
+    const before = entry.get(field);
+    if (Array.isArray(value) && isSeq(before)) {
+      const known = new Set(before.items.map((item) => (isScalar(item) ? item.value : item)));
+      for (const added of value) if (!known.has(added)) before.add(document.createNode(added));
+    } else if (before === undefined || (typeof value !== 'object' && before !== value)) {
+      entry.set(field, document.createNode(value, plain));
+    }
+  }
 }
 
 function isJsonText(text: string): boolean {

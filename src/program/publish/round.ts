@@ -1,6 +1,6 @@
 /** One round of `publish`: from the source to the hub. */
 
-import type { Api, Condition } from '../../diagnose/index.ts';
+import type { Api, Condition, Provider } from '../../diagnose/index.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import type { HubReader } from '../hub.ts';
 import { readInput } from '../input.ts';
@@ -9,10 +9,10 @@ import { sideBySide } from '../table.ts';
 import { clusterApiSecrets, readClusterApi } from './from-cluster-api.ts';
 import { readContexts } from './from-kubeconfig.ts';
 import { type Need, planProviders, type Served, typeOf } from './plan-providers.ts';
-import { checkHealth, type DesiredProfile, type Health, Hysteresis, Profiles, rejectedReason } from './profiles.ts';
+import { atOnce, type DesiredProfile, type Health, Hysteresis, Profiles, rejectedReason } from './profiles.ts';
 import { readProviders, withProviders, writeProviders } from './provider-file.ts';
 import { managerLabel, Secrets, type ServiceAccount, secretKey } from './secrets.ts';
-import { profileNamer, type Refused, type SourceCluster, type SourceContent } from './source.ts';
+import { fullName, type Place, profileNamer, type Refused, type SourceCluster, type SourceContent } from './source.ts';
 
 /** What a call of `publish` asks for. */
 export interface Settings {
@@ -38,7 +38,6 @@ export interface Settings {
 export interface Result {
   readonly profile: DesiredProfile;
   readonly change: 'created' | 'updated' | 'unchanged' | 'would be written';
-  readonly provider: string;
   readonly health: Pick<Condition, 'status' | 'reason'> | undefined;
 }
 
@@ -50,13 +49,11 @@ export interface RoundResult {
   readonly vanished: readonly string[];
   /** Those of them that were deleted. */
   readonly pruned: readonly string[];
-  /** Names of providers that were added or widened. */
+  /** Those of the provider file. */
+  readonly providers: readonly Provider[];
+  /** Names of those that were added or widened. */
   readonly providersChanged: readonly string[];
-  /** The text of the provider file. */
-  readonly providerFile: string;
 }
-
-const atOnce = 20;
 
 export class Publisher {
   readonly #hub: HubReader;
@@ -74,87 +71,59 @@ export class Publisher {
 
   /** Rejects if nothing can be published. */
   async round(signal: AbortSignal): Promise<RoundResult> {
-    const {
-      providerFile,
-      clusterManager,
-      force,
-      isDryRun,
-      skipsHealth,
-      isWatch,
-      namespace,
-      kubeconfig,
-      serviceAccount,
-    } = this.#settings;
+    const { providerFile, isDryRun, skipsHealth, serviceAccount, kubeconfig } = this.#settings;
     const source = kubeconfig === undefined ? 'cluster-api' : 'kubeconfig';
-    const profiles = await Profiles.load(this.#hub, this.#api, { clusterManager, source, namespace });
+    const profiles = await Profiles.load(this.#hub, this.#api, { ...this.#settings, source });
     const content = await this.#readSource(profiles, signal);
     const secrets = await this.#loadSecrets();
     const refused = [...content.refused];
-    const needs = content.clusters.flatMap((cluster) => {
-      const need = this.#needOf(cluster, profiles);
-      if (typeof need !== 'string') return need;
-      refused.push({ ...cluster, message: need });
-      return [];
-    });
+    const needs = this.#needsOf(content.clusters, profiles, refused);
     const file = readProviders(providerFile);
-    const plan = planProviders(file.providers, needs.filter(firstOfName(refused)), {
-      clusterManager,
-      force,
-    });
+    const plan = planProviders(file.providers, needs, this.#settings);
     refused.push(...plan.refused);
-    const isSame = plan.changed.size === 0 && file.text !== undefined;
-    const text = isSame ? (file.text ?? '') : withProviders(providerFile, file.text, plan.providers, plan.changed);
     const served = isDryRun ? plan.served : await this.#writeSecrets(secrets, plan.served, refused, signal);
-    const check = (clusters: readonly Served[]) =>
-      checkHealth(clusters, plan.configured, (cluster) => !profiles.hasId(cluster), signal);
-    const found = isDryRun || skipsHealth ? [] : [...(await check(served))];
+    const check = (clusters: readonly Served[]) => profiles.checkHealth(clusters, plan.configured, signal);
+    const health = isDryRun || skipsHealth ? new Map<Served, Health>() : await check(served);
     // The service account may have been deleted, or the cluster set up anew.
-    const rejected = serviceAccount ? served.filter((_, index) => found[index]?.reason === rejectedReason) : [];
-    if (secrets && rejected.length > 0) {
+    const rejected = serviceAccount ? served.filter((one) => health.get(one)?.reason === rejectedReason) : [];
+    if (rejected.length > 0) {
       const renewed = await this.#writeSecrets(secrets, rejected, [], signal, { isRejected: true });
-      const again = await check(renewed);
-      for (const [index, cluster] of renewed.entries()) {
-        const health = again[index];
-        if (health) found[served.indexOf(cluster)] = health;
-      }
+      for (const [cluster, found] of await check(renewed)) health.set(cluster, found);
     }
+    const text = withProviders(providerFile, file.text, plan.providers, plan.changed);
     // A controller that watches both gets to know the provider before the profile.
-    if (!isDryRun && !isSame) await writeProviders(providerFile, file.text, text, signal);
+    if (!isDryRun && text !== file.text) await writeProviders(providerFile, file.text, text, signal);
     const results: Result[] = [];
-    const work = served.map((cluster, index) => ({ cluster, found: found[index] }));
-    const writes = sideBySide(work, atOnce, signal, ({ cluster, found: one }) =>
-      this.#write(profiles, cluster, one, { signal, isWatch }),
-    );
+    const writes = sideBySide(served, atOnce, signal, (one) => this.#write(profiles, one, health.get(one), signal));
     for await (const result of writes) {
       if ('message' in result) refused.push(result);
       else results.push(result);
     }
     signal.throwIfAborted();
-    const named = [...content.clusters, ...content.refused].map((one) => `${one.namespace}/${one.name}`);
-    const there = new Set([...named, ...content.leftOut]);
-    const gone = profiles.vanished((name) => there.has(name));
-    const vanished = gone.map(({ namespace, name }) => `${namespace}/${name}`);
-    // A kubeconfig may be read while it is half-written: a watch looks twice.
-    const pruned = !this.#settings.prune
-      ? []
-      : isWatch
-        ? vanished.filter((name) => this.#vanished.has(name))
-        : vanished;
-    this.#vanished = new Set(vanished);
-    for (const { namespace, name } of isDryRun ? [] : gone) {
-      if (!pruned.includes(`${namespace}/${name}`)) continue;
-      await profiles.delete(namespace, name, signal);
-      await secrets?.delete(name, signal);
+    const vanished = profiles.vanished(
+      new Set([...[...content.clusters, ...content.refused].map(fullName), ...content.leftOut]),
+    );
+    const pruned = vanished.filter((place) => this.#isPruned(place));
+    this.#vanished = new Set(vanished.map(fullName));
+    for (const place of isDryRun ? [] : pruned) {
+      await profiles.delete(place, signal);
+      await secrets?.delete(place.name, signal);
     }
     return {
       results,
       refused,
       notes: content.notes,
-      vanished,
-      pruned,
+      vanished: vanished.map(fullName),
+      pruned: pruned.map(fullName),
+      providers: plan.providers,
       providersChanged: [...plan.changed],
-      providerFile: text,
     };
+  }
+
+  /** A kubeconfig may be read while it is half-written: a watch looks twice. */
+  #isPruned(vanished: Place): boolean {
+    const { prune, isWatch } = this.#settings;
+    return prune && (!isWatch || this.#vanished.has(fullName(vanished)));
   }
 
   async #readSource(profiles: Profiles, signal: AbortSignal): Promise<SourceContent> {
@@ -171,7 +140,7 @@ export class Publisher {
       patterns,
       namespace,
       nameOf,
-      isPublished: (name) => profiles.isOurs(namespace, name),
+      isPublished: (name) => profiles.isOurs({ namespace, name }),
       allowInsecureTls,
       isForServiceAccount,
     });
@@ -183,24 +152,31 @@ export class Publisher {
     return Secrets.load(this.#hub, this.#api, { namespace, clusterManager, serviceAccount });
   }
 
+  /** Two clusters cannot have one name: the second is refused. */
+  #needsOf(clusters: readonly SourceCluster[], profiles: Profiles, refused: Refused[]): readonly Need[] {
+    const needs = new Map<string, Need>();
+    for (const source of clusters) {
+      const name = fullName(source);
+      const need = this.#needOf(source, profiles);
+      const first = needs.get(name)?.source.origin;
+      if (typeof need === 'string') refused.push({ ...source, message: need });
+      else if (first === undefined) needs.set(name, need);
+      else refused.push({ ...source, message: `its name ${name} is taken by ${first}: choose another --name-pattern` });
+    }
+    return [...needs.values()];
+  }
+
   /** What a cluster needs, or why it is not published. */
   #needOf(source: SourceCluster, profiles: Profiles): Need | string {
     const { user, name, namespace } = source;
     const { secretsNamespace, clusterManager, serviceAccount } = this.#settings;
-    const other = profiles.otherManagerOf(namespace, name);
+    const other = profiles.otherManagerOf(source);
     if (other !== undefined) {
-      return `ClusterProfile ${namespace}/${name} belongs to the cluster manager ${other}: choose another --name-pattern or namespace`;
+      return `ClusterProfile ${fullName(source)} belongs to the cluster manager ${other}: choose another --name-pattern or namespace`;
     }
     if (user.kind === 'secret') {
-      const { secret, key } = user;
-      return secretNeed(
-        source,
-        `cluster-api-${user.namespace}`,
-        user.namespace,
-        ['--name', '*-kubeconfig'],
-        secret,
-        key,
-      );
+      const args = ['--namespace', namespace, '--name', '*-kubeconfig'];
+      return secretNeed(source, `cluster-api-${namespace}`, args, { name: user.secret, key: user.key });
     }
     if (user.kind === 'exec' && !serviceAccount) {
       return { source, exec: user.exec, type: typeOf(user.exec.command), isSecretReader: false };
@@ -209,8 +185,8 @@ export class Publisher {
       const what = user.kind === 'static' ? user.what : 'a plugin';
       return `its user has ${what}, and a ClusterProfile holds no credential: give --write-secrets NAMESPACE, or --service-account and --cluster-role for an identity of its own`;
     }
-    const pins = ['--label', `${managerLabel}=${clusterManager}`];
-    return secretNeed(source, secretReader, secretsNamespace, pins, name, secretKey);
+    const args = ['--namespace', secretsNamespace, '--label', `${managerLabel}=${clusterManager}`];
+    return secretNeed(source, secretReader, args, { name, key: secretKey });
   }
 
   /** Returns the clusters whose Secrets are right. */
@@ -222,8 +198,7 @@ export class Publisher {
     state: { readonly isRejected?: boolean } = {},
   ): Promise<readonly Served[]> {
     if (!secrets) return served;
-    const isOwn = ({ user }: SourceCluster) =>
-      user.kind === 'static' || (user.kind === 'exec' && this.#settings.serviceAccount !== undefined);
+    const isOwn = ({ user }: SourceCluster) => this.#settings.serviceAccount !== undefined || user.kind === 'static';
     const done: Served[] = [];
     const writes = sideBySide(served, atOnce, signal, async (cluster) => {
       const { source } = cluster;
@@ -246,13 +221,13 @@ export class Publisher {
     profiles: Profiles,
     cluster: Served,
     found: Health | undefined,
-    { signal, isWatch }: { readonly signal: AbortSignal; readonly isWatch: boolean },
+    signal: AbortSignal,
   ): Promise<Result | Refused> {
-    const { source, entry } = cluster;
-    const before = profiles.conditionOf(cluster);
-    const health = found && this.#hysteresis.next(`${source.namespace}/${source.name}`, before?.status, found);
-    const profile = profiles.desired(cluster, health, { isWatch });
-    const shown = { profile, provider: entry.name, health: found ?? before };
+    const { source } = cluster;
+    const before = profiles.conditionOf(source);
+    const health = found && this.#hysteresis.next(fullName(source), before?.status, found);
+    const profile = profiles.desired(cluster, health);
+    const shown = { profile, health: found ?? before };
     if (this.#settings.isDryRun) return { ...shown, change: 'would be written' };
     try {
       return { ...shown, change: await profiles.write(profile, signal) };
@@ -265,34 +240,21 @@ export class Publisher {
 
 const secretReader = 'kubeconfig-secretreader';
 
+/** Its profile says which Secret it is. */
 function secretNeed(
   source: SourceCluster,
   type: string,
-  namespace: string,
-  pins: readonly string[],
-  name: string,
-  key: string,
+  args: readonly string[],
+  config: { readonly name: string; readonly key: string },
 ): Need {
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
     command: secretReader,
-    args: ['--namespace', namespace, ...pins],
+    args,
     env: [],
     provideClusterInfo: true,
-    config: { name, key },
+    config,
     interactiveMode: 'Never',
   } as const;
   return { source, exec, type, isSecretReader: true };
-}
-
-/** Two clusters cannot have one name: the second is refused. */
-function firstOfName(refused: Refused[]): (need: Need) => boolean {
-  const taken = new Map<string, string>();
-  return ({ source }) => {
-    const key = `${source.namespace}/${source.name}`;
-    const first = taken.get(key);
-    if (first === undefined) taken.set(key, source.origin);
-    else refused.push({ ...source, message: `its name ${key} is taken by ${first}: choose another --name-pattern` });
-    return first === undefined;
-  };
 }

@@ -12,15 +12,21 @@ export type SourceUser =
   | { readonly kind: 'exec'; readonly exec: ResolvedExec }
   /** Never into a profile: into a Secret, with `--write-secrets`. `read` reads its files, and throws an `Error` that says why not. */
   | { readonly kind: 'static'; readonly what: string; readonly read: () => StaticUserFields }
-  /** A kubeconfig in a Secret that is there already. */
-  | { readonly kind: 'secret'; readonly namespace: string; readonly secret: string; readonly key: string };
+  /** A kubeconfig in a Secret that is there already, in the namespace of the profile. */
+  | { readonly kind: 'secret'; readonly secret: string; readonly key: string };
 
-/** A cluster to publish. */
-export interface SourceCluster {
-  /** For messages: `context prod-eu`. */
-  readonly origin: string;
+/** The ClusterProfile of a cluster. */
+export interface Place {
   readonly namespace: string;
   readonly name: string;
+}
+
+export const fullName = ({ namespace, name }: Place) => `${namespace}/${name}`;
+
+/** A cluster to publish. */
+export interface SourceCluster extends Place {
+  /** For messages: `context prod-eu`. */
+  readonly origin: string;
   readonly displayName: string;
   readonly cluster: ResolvedCluster;
   readonly user: SourceUser;
@@ -29,10 +35,8 @@ export interface SourceCluster {
 }
 
 /** A cluster that cannot be published. Its profile, if there is one, is left as it is. */
-export interface Refused {
+export interface Refused extends Place {
   readonly origin: string;
-  readonly namespace: string;
-  readonly name: string;
   readonly message: string;
 }
 

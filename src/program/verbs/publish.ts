@@ -1,12 +1,12 @@
 /** `publish`: makes ClusterProfiles of the contexts of a kubeconfig, or of the clusters of Cluster API. */
 
-import { parse } from 'yaml';
 import { apiOf, isLabel, parseDuration, printable } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
 import { durationOf } from '../input.ts';
 import { Publisher, type Result, type RoundResult, type Settings } from '../publish/round.ts';
 import type { ServiceAccount } from '../publish/secrets.ts';
+import { fullName } from '../publish/source.ts';
 import { formatTable, printData } from '../table.ts';
 import type { Call, Options } from '../verb.ts';
 
@@ -121,7 +121,7 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
   const { terminal, options } = call;
   const results = round.results.filter(isShown);
   const format = options.text('output');
-  const nameOf = ({ profile: { metadata } }: Result) => `${metadata.namespace}/${metadata.name}`;
+  const nameOf = ({ profile }: Result) => fullName(profile.metadata);
   if (format === 'name') {
     await terminal.write(results.map((result) => `${nameOf(result)}\n`).join(''));
   } else if (!(await printData(call, () => dataOf(round)))) {
@@ -155,20 +155,20 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
 }
 
 /** `kubelogin, https://prod-eu.example.dev:6443, healthy, v1.36.3`. */
-function lineOf({ profile: { status }, provider, health }: Result): string {
+function lineOf({ profile: { status }, health }: Result): string {
   const [entry] = status.accessProviders;
   const words = { True: 'healthy', False: 'unhealthy', Unknown: 'unknown' };
   const state = health && (health.status === 'True' ? words.True : `${words[health.status]}: ${health.reason}`);
-  return [provider, entry?.cluster?.server, state, status.version?.kubernetes]
+  return [entry?.name, entry?.cluster?.server, state, status.version?.kubernetes]
     .filter((part) => part !== undefined)
     .join(', ');
 }
 
 /** What `-o json` prints. */
-function dataOf({ results, providerFile, refused, vanished }: RoundResult): object {
+function dataOf({ results, providers, refused, vanished }: RoundResult): object {
   return {
     items: results.map(({ profile }) => profile),
-    providers: parse(providerFile).providers,
+    providers,
     notPublished: refused.map(({ origin, message }) => ({ origin, message })),
     vanished,
   };
