@@ -5,18 +5,20 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
 import type { Call } from '../verb.ts';
-import type { Publisher, Result, RoundResult } from './round.ts';
+import type { Publisher, RoundResult } from './round.ts';
 
 export interface WatchOptions {
   readonly publisher: Publisher;
   readonly intervalMs: number;
   readonly port: string | undefined;
-  readonly show: (call: Call, round: RoundResult, isShown: (result: Result) => boolean) => Promise<void>;
+  readonly show: (round: RoundResult) => Promise<void>;
 }
 
 /** Prints what changes. A round that fails is repeated after the interval, unless it is the first. */
-export async function watchSource(call: Call, { publisher, intervalMs, port, show }: WatchOptions): Promise<ExitCode> {
-  const { signal, terminal } = call;
+export async function watchSource(
+  { signal, terminal }: Call,
+  { publisher, intervalMs, port, show }: WatchOptions,
+): Promise<ExitCode> {
   const metrics = new Metrics();
   if (port !== undefined) await terminal.say(`metrics on port ${await serve(metrics, port, signal)}`);
   let said: string | undefined;
@@ -25,11 +27,12 @@ export async function watchSource(call: Call, { publisher, intervalMs, port, sho
       const round = await publisher.round(signal);
       metrics.add(round);
       const complaints = complaintsOf(round);
+      const changed = round.results.filter(({ change }) => change !== 'unchanged');
+      const results = said === undefined ? round.results : changed;
       // What is wrong is said once.
-      const shown = complaints === said ? { ...round, refused: [], notes: [], vanished: [] } : round;
-      const isFirst = said === undefined;
+      const known = complaints === said ? { refused: [], notes: [], vanished: [] } : {};
       said = complaints;
-      await show(call, shown, ({ change }) => isFirst || change !== 'unchanged');
+      await show({ ...round, results, ...known });
     } catch (error) {
       if (signal.aborted) break;
       if (said === undefined) throw error;

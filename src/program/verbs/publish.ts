@@ -4,6 +4,7 @@ import { apiOf, isLabel, parseDuration, printable } from '../../diagnose/index.t
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
 import { durationOf } from '../input.ts';
+import { homeOf } from '../profiles.ts';
 import { Publisher, type Result, type RoundResult, type Settings } from '../publish/round.ts';
 import type { ServiceAccount } from '../publish/secrets.ts';
 import { fullName } from '../publish/source.ts';
@@ -19,79 +20,78 @@ const defaultInterval = '60s';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, signal } = call;
-  const ask = readOptions(call);
+  const settings = await readSettings(call);
   const hub = await openHub(call);
-  const publisher = new Publisher(hub, apiOf(hub.client), ask(hub.namespace ?? 'default'));
+  const publisher = new Publisher(hub, apiOf(hub.client), settings);
   if (options.has('watch')) {
     const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);
     const { watchSource } = await import('../publish/watch.ts');
-    return watchSource(call, { publisher, intervalMs, port: options.text('metrics-port'), show });
+    const port = options.text('metrics-port');
+    return watchSource(call, { publisher, intervalMs, port, show: (round) => show(call, round) });
   }
   const round = await publisher.round(signal);
   await show(call, round);
   return round.refused.length > 0 ? exitCodes.profile : exitCodes.ok;
 }
 
-/** Checks the options, and gives the settings for the hub's own namespace. Throws a `Failure`. */
-function readOptions({ options }: Call): (namespace: string) => Settings {
-  const refuse = (message: string, hint: string): never => {
-    throw Failure.usage(message, hint);
-  };
-  const kubeconfig = options.text('from-kubeconfig');
-  const isClusterApi = options.has('from-cluster-api');
-  const isAll = options.has('all-namespaces');
-  const patterns = options.texts('context');
-  if ((kubeconfig === undefined) === !isClusterApi) {
-    refuse('publish needs one source', 'give --from-kubeconfig FILE or --from-cluster-api');
+async function readSettings(call: Call): Promise<Settings> {
+  const { options } = call;
+  refuseOptions(options);
+  const providerFile = options.text('providers');
+  if (providerFile === undefined) {
+    throw Failure.usage('the provider file is missing', 'name it with --providers FILE: it is written, or added to');
   }
-  const providerFile =
-    options.text('providers') ??
-    refuse('the provider file is missing', 'name it with --providers FILE: it is written, or added to');
-  for (const name of ['context', 'write-secrets', 'service-account']) {
-    const isGiven = options.text(name) !== undefined || options.texts(name).length > 0;
-    if (isClusterApi && isGiven) refuse(`--${name} is for --from-kubeconfig`, 'leave it out');
-  }
-  if (isAll && !isClusterApi)
-    refuse('-A is for --from-cluster-api', 'name the namespace of the ClusterProfiles with -n');
-  if (isAll && options.text('namespace') !== undefined)
-    refuse('-A and -n contradict each other', 'give one of the two');
-  for (const name of ['interval', 'metrics-port']) {
-    if (options.text(name) !== undefined && !options.has('watch')) refuse(`--${name} is for --watch`, 'leave it out');
-  }
-  const format = options.text('output');
-  if (options.has('watch') && (format !== undefined || options.has('dry-run'))) {
-    refuse(
-      `--watch and ${format === undefined ? '--dry-run' : `-o ${format}`} contradict each other`,
-      'leave one of the two out',
-    );
-  }
-  const serviceAccount = readServiceAccount(options);
   const clusterManager = options.text('cluster-manager') ?? defaultManager;
   if (!isLabel(clusterManager)) {
-    refuse(
-      `--cluster-manager ${clusterManager} is no name`,
-      'write a to z, digits and -, 63 characters at most: it becomes a label',
-    );
+    const hint = 'write a to z, digits and -, 63 characters at most: it becomes a label';
+    throw Failure.usage(`--cluster-manager ${clusterManager} is no name`, hint);
   }
-  return (own) => {
-    const namespace = isAll ? undefined : (options.text('namespace') ?? own);
-    return {
-      kubeconfig,
-      patterns,
-      namespace,
-      providerFile,
-      force: options.has('force'),
-      secretsNamespace: options.text('write-secrets') ?? (serviceAccount ? namespace : undefined),
-      serviceAccount,
-      allowInsecureTls: options.has('allow-insecure-tls'),
-      clusterManager,
-      namePattern: options.text('name-pattern'),
-      prune: options.has('prune'),
-      isWatch: options.has('watch'),
-      isDryRun: options.has('dry-run'),
-      skipsHealth: options.has('skip-health'),
-    };
+  const serviceAccount = readServiceAccount(options);
+  const namespace = await homeOf(call);
+  return {
+    kubeconfig: options.text('from-kubeconfig'),
+    patterns: options.texts('context'),
+    namespace,
+    providerFile,
+    force: options.has('force'),
+    secretsNamespace: options.text('write-secrets') ?? (serviceAccount ? namespace : undefined),
+    serviceAccount,
+    allowInsecureTls: options.has('allow-insecure-tls'),
+    clusterManager,
+    namePattern: options.text('name-pattern'),
+    prune: options.has('prune'),
+    isWatch: options.has('watch'),
+    isDryRun: options.has('dry-run'),
+    skipsHealth: options.has('skip-health'),
   };
+}
+
+/** Throws a `Failure` for options that do not go together. */
+function refuseOptions(options: Options): void {
+  const isGiven = (name: string) => options.text(name) !== undefined || options.texts(name).length > 0;
+  const isClusterApi = options.has('from-cluster-api');
+  const isAll = options.has('all-namespaces');
+  const isWatch = options.has('watch');
+  const format = options.text('output');
+  const leaveOut = 'leave it out';
+  const problems: readonly (readonly [isWrong: boolean, message: string, hint: string])[] = [
+    [
+      isGiven('from-kubeconfig') === isClusterApi,
+      'publish needs one source',
+      'give --from-kubeconfig FILE or --from-cluster-api',
+    ],
+    ...['context', 'write-secrets', 'service-account'].map(
+      (name) => [isClusterApi && isGiven(name), `--${name} is for --from-kubeconfig`, leaveOut] as const,
+    ),
+    [isAll && !isClusterApi, '-A is for --from-cluster-api', 'name the namespace of the ClusterProfiles with -n'],
+    [isAll && isGiven('namespace'), '-A and -n contradict each other', 'give one of the two'],
+    ...['interval', 'metrics-port'].map(
+      (name) => [!isWatch && isGiven(name), `--${name} is for --watch`, leaveOut] as const,
+    ),
+    [isWatch && format !== undefined, `--watch and -o ${format} contradict each other`, 'leave one of the two out'],
+    [isWatch && options.has('dry-run'), '--watch and --dry-run contradict each other', 'leave one of the two out'],
+  ];
+  for (const [isWrong, message, hint] of problems) if (isWrong) throw Failure.usage(message, hint);
 }
 
 function readServiceAccount(options: Options): ServiceAccount | undefined {
@@ -116,10 +116,10 @@ function readServiceAccount(options: Options): ServiceAccount | undefined {
   return { namespace, name, clusterRole, lifetimeMs };
 }
 
-/** Prints a round: results on stdout, problems on stderr. `isShown` chooses the lines of the table. */
-async function show(call: Call, round: RoundResult, isShown: (result: Result) => boolean = () => true): Promise<void> {
+/** Prints a round: results on stdout, problems on stderr. */
+async function show(call: Call, round: RoundResult): Promise<void> {
   const { terminal, options } = call;
-  const results = round.results.filter(isShown);
+  const { results } = round;
   const format = options.text('output');
   const nameOf = ({ profile }: Result) => fullName(profile.metadata);
   if (format === 'name') {
@@ -141,13 +141,13 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
     const columns = [0, 1, 2].map((index) => ({ title: '', value: (row: readonly string[]) => row[index] ?? '' }));
     await terminal.write(formatTable(terminal, columns, rows, { headers: false, wide: false }).text);
   }
-  const warn = (text: string) => terminal.tell('note:', 'yellow', text);
-  for (const note of round.notes) await warn(printable(note, 4_096));
+  const note = (text: string) => terminal.tell('note:', 'yellow', text);
+  for (const text of round.notes) await note(printable(text, 4_096));
   if (round.vanished.length > 0 && !options.has('prune')) {
     const [first = '', ...more] = round.vanished;
     const others = more.length === 0 ? '' : ` and ${more.length} more`;
     const advice = '--prune deletes what has left it; what is of another source needs another --cluster-manager';
-    await warn(`${printable(first, 256)}${others}: not in this source: ${advice}`);
+    await note(`${printable(first, 256)}${others}: not in this source: ${advice}`);
   }
   for (const { origin, message } of round.refused) {
     await terminal.tell('not published:', 'red', `${printable(origin, 1_024)}: ${message}`);
