@@ -72,32 +72,25 @@ export async function keepFile(
   write: () => Promise<void>,
 ): Promise<void> {
   const { signal, terminal } = call;
-  const broken = Promise.withResolvers<never>();
-  let isStale = false;
-  let isWriting = false;
-  const writeSoon = async () => {
-    isWriting = true;
-    for (let failures = 0; isStale; ) {
+  let changed = Promise.withResolvers<void>();
+  const watch = async () => {
+    for await (const change of profileChanges(call, known)) if (apply(change)) changed.resolve();
+  };
+  const writeChanges = async (): Promise<never> => {
+    for (let failures = 0; ; ) {
+      await changed.promise;
       await pause(failures === 0 ? debounceMs : backoffMs(failures), undefined, { signal });
-      isStale = false;
+      changed = Promise.withResolvers();
       try {
         await write();
         failures = 0;
       } catch (error) {
         if (!(error instanceof Failure) || signal.aborted) throw error;
-        isStale = true;
+        changed.resolve();
         failures++;
         await terminal.warn(`${error.message}; it is tried again`);
       }
     }
-    isWriting = false;
   };
-  const watch = async () => {
-    for await (const change of profileChanges(call, known)) {
-      if (!apply(change)) continue;
-      isStale = true;
-      if (!isWriting) writeSoon().catch(broken.reject);
-    }
-  };
-  await Promise.race([watch(), broken.promise]);
+  await Promise.race([watch(), writeChanges()]);
 }

@@ -34,16 +34,13 @@ export function readClusterApi(
     // Providers of Cluster API keep other kubeconfigs too: NAME-user-kubeconfig.
     const isOwn = label === cluster || cluster.length > maxLabelLength;
     if (!secretName.endsWith(suffix) || !isOwn) continue;
-    const origin = `secret ${namespace}/${secretName}`;
-    const name = nameOf({ cluster, namespace });
+    const place = { origin: `secret ${namespace}/${secretName}`, namespace, name: nameOf({ cluster, namespace }) };
     try {
       const text = textAt(secret, 'data', key);
       if (!text) throw new Unusable(`it has no ${key}: Cluster API has not written the kubeconfig yet`);
       const access = readKubeconfigOfSecret(Buffer.from(text, 'base64').toString('utf8'), { allowInsecureTls });
       clusters.push({
-        origin,
-        namespace,
-        name,
+        ...place,
         displayName: cluster,
         cluster: access.access.cluster,
         user: { kind: 'secret', secret: secretName, key },
@@ -51,7 +48,7 @@ export function readClusterApi(
       });
     } catch (error) {
       if (!(error instanceof Unusable)) throw error;
-      refused.push({ origin, namespace, name, message: error.message });
+      refused.push({ ...place, message: error.message });
     }
   }
   return { clusters, refused, leftOut: [], notes: [] };

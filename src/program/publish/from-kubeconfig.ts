@@ -49,50 +49,37 @@ export function readContexts(file: string, text: string, options: KubeconfigOpti
     const what = patterns.length === 0 ? 'has no contexts' : `has no context that matches ${patterns.join(' or ')}`;
     throw Failure.notFound(`kubeconfig ${file} ${what}`, `its contexts: ${shown}`);
   }
-  const files = new Map<string, Buffer>();
-  const readFile = (path: string) => {
-    const content = files.get(path) ?? readFileSync(path);
-    files.set(path, content);
-    return content;
-  };
-  const clusters = new Map<string, SourceCluster>();
-  const others = new Map<string, string[]>();
+  /** By where they are: the first context of each, and those that lead to the same. */
+  const found = new Map<string, { readonly source: SourceCluster; readonly others: string[] }>();
   const refused: Refused[] = [];
   // `kubectl config set-context` sorts: a new context of a published cluster may come before the one that it was published by.
-  const byPublished = Object.groupBy(asked, (context) => (isPublished(profileOf(context)) ? 'before' : 'new'));
-  for (const context of [...(byPublished.before ?? []), ...(byPublished.new ?? [])]) {
-    const origin = `context ${context}`;
-    const name = profileOf(context);
+  const published = asked.filter((context) => isPublished(profileOf(context)));
+  for (const context of new Set([...published, ...asked])) {
+    const place = { origin: `context ${context}`, namespace, name: profileOf(context) };
     try {
-      const access = readOne(merged, context, readFile);
+      const access = readOne(merged, context, readFileSync);
       checkOne(access, options);
       const { cluster } = access.access;
       const same = `${cluster.server} ${cluster.tlsServerName ?? ''}`;
-      const first = clusters.get(same);
-      if (first) {
-        others.set(first.origin, [...(others.get(first.origin) ?? []), context]);
-        continue;
+      const first = found.get(same);
+      if (first) first.others.push(context);
+      else {
+        const source = { ...place, displayName: context, cluster, user: userOf(access, options), access };
+        found.set(same, { source, others: [] });
       }
-      clusters.set(same, {
-        origin,
-        namespace,
-        name,
-        displayName: context,
-        cluster,
-        user: userOf(access, options),
-        access,
-      });
     } catch (error) {
-      if (error instanceof Unusable) refused.push({ origin, namespace, name, message: error.message });
+      if (error instanceof Unusable) refused.push({ ...place, message: error.message });
       else throw error;
     }
   }
-  const notes = [...others].map(
-    ([origin, contexts]) =>
-      `${contexts.length === 1 ? 'context' : 'contexts'} ${contexts.join(', ')}: the same cluster as ${origin}, which is published`,
-  );
+  const notes = [...found.values()].flatMap(({ source, others }) => {
+    const what = others.length === 1 ? 'context' : 'contexts';
+    return others.length === 0
+      ? []
+      : `${what} ${others.join(', ')}: the same cluster as ${source.origin}, which is published`;
+  });
   const leftOut = all.flatMap((context) => (isAsked(context) ? [] : `${namespace}/${profileOf(context)}`));
-  return { clusters: [...clusters.values()], refused, leftOut, notes };
+  return { clusters: [...found.values()].map(({ source }) => source), refused, leftOut, notes };
 }
 
 /** Why one cluster is not published. */
@@ -209,6 +196,11 @@ function read(path: string): string {
   }
 }
 
+/** Whoever wrote a Secret must not have this machine's files read. */
+function noFile(): never {
+  throw Object.assign(new Error('no file'), { code: 'a Secret has no files' });
+}
+
 /** The most that is read of a Secret: whoever writes one of a namespace must not keep the others waiting. */
 const longestInSecret = 128 * 1024;
 
@@ -224,9 +216,7 @@ export function readKubeconfigOfSecret(text: string, options: Pick<KubeconfigOpt
     const merged = mergeKubeconfigs([{ text, path: undefined, directory: undefined }]);
     if (merged.hasProblems()) merged.giveUp();
     if (!merged.lists.contexts.has(merged.currentContext ?? '')) throw new Unusable('it has no current-context');
-    access = readOne(merged, merged.currentContext ?? '', () => {
-      throw new Unusable('it names files, and a Secret has none');
-    });
+    access = readOne(merged, merged.currentContext ?? '', noFile);
   } catch (error) {
     if (error instanceof ConfigurationError) throw new Unusable(error.message);
     throw error;
