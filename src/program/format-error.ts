@@ -19,25 +19,21 @@ export interface ShownError {
 
 export function describe(error: unknown): ShownError {
   if (error instanceof Failure) return error;
-  if (error instanceof CredentialsError) {
-    const exitCode =
-      error instanceof ConfigurationError
-        ? exitCodes.configuration
-        : error instanceof ProfileError
-          ? exitCodeOfProfile(error)
-          : error instanceof PluginError
-            ? exitCodes.plugin
-            : error instanceof ConnectionError
-              ? exitCodes.connection
-              : exitCodes.failed;
-    return { message: error.message, exitCode, code: error.code };
-  }
+  if (error instanceof CredentialsError)
+    return { message: error.message, exitCode: exitCodeOf(error), code: error.code };
   const message = error instanceof Error ? error.message : String(error);
   return {
     message: redact(message),
     hint: 'this is a bug of clusterprofile-credentials, or a problem of this machine; please report it',
     exitCode: exitCodes.failed,
   };
+}
+
+function exitCodeOf(error: CredentialsError): ExitCode {
+  if (error instanceof ConfigurationError) return exitCodes.configuration;
+  if (error instanceof ProfileError) return exitCodeOfProfile(error);
+  if (error instanceof PluginError) return exitCodes.plugin;
+  return error instanceof ConnectionError ? exitCodes.connection : exitCodes.failed;
 }
 
 export function exitCodeOfProfile(error: ProfileError): ExitCode {

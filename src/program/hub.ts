@@ -34,8 +34,8 @@ const maxPages = 1_000;
 const firstPauseMs = 500;
 
 export class HubReader {
-  /** The namespace of the kubeconfig's context. */
-  readonly namespace: string | undefined;
+  /** That of the kubeconfig's context, which is `default` if it names none. */
+  readonly namespace: string;
   /** The name of that context; `in-cluster` for a pod's service account. */
   readonly context: string;
   /** The files that it is read from. */
@@ -46,7 +46,7 @@ export class HubReader {
 
   constructor(
     client: ApiClient,
-    { context, namespace }: OpenedKubeconfig,
+    { context, namespace = 'default' }: OpenedKubeconfig,
     files: readonly string[],
     signal: AbortSignal,
     answerMs: number,

@@ -50,7 +50,7 @@ export async function homeOf(call: Call): Promise<string | undefined> {
   // Files need no hub.
   if (namespace !== undefined || options.texts('filename').length > 0) return namespace;
   const { openHub } = await import('./hub.ts');
-  return (await openHub(call)).namespace ?? 'default';
+  return (await openHub(call)).namespace;
 }
 
 export function selectorsOf({ options }: Call): Selectors {

@@ -52,6 +52,14 @@ export function formatTable<Row>(
   return { text: text.join(''), widths };
 }
 
+/** What the options of a call say of its table. */
+export function tableOptions({ options }: Call): Pick<TableOptions, 'headers' | 'wide'> {
+  return { headers: !options.has('no-headers'), wide: options.text('output') === 'wide' };
+}
+
+/** `1 cluster`, `2 clusters`. */
+export const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 /** JSON or YAML, if `-o` asks for it, else nothing. */
 export async function printData({ options, terminal }: Call, data: () => object): Promise<boolean> {
   const format = options.text('output');

@@ -130,6 +130,9 @@ export const profileOptions: readonly OptionSpec[] = [
   },
 ];
 
+/** Of verbs that take one name. */
+export const oneProfileOptions = profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags));
+
 /** Where the access providers come from, beside the `--clusterprofile-*` flags. `providers.ts` reads them. */
 export const providerOptions: readonly OptionSpec[] = [
   {

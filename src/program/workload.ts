@@ -73,7 +73,7 @@ async function fromHub(call: Call, workload: string): Promise<FoundWorkload> {
   }
   const { openHub } = await import('./hub.ts');
   const hub = await openHub(call);
-  const namespace = before[0] ?? call.options.text('namespace') ?? hub.namespace ?? 'default';
+  const namespace = before[0] ?? call.options.text('namespace') ?? hub.namespace;
   const object = await hub.find(resource, namespace, name);
   if (typeof object !== 'object' || object === null) {
     const message = `there is no ${kind} ${name} in namespace ${namespace} of the hub`;

@@ -10,8 +10,9 @@ import {
   stageNames,
 } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import { type Column, formatTable } from '../table.ts';
+import { type Column, counted, formatTable, tableOptions } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
+import type { Call } from '../verb.ts';
 
 const shown: Readonly<Record<StageResult, { readonly word: string; readonly style: Style }>> = {
   ok: { word: 'ok', style: 'green' },
@@ -48,19 +49,18 @@ export function formatSummary(
   asked: number,
   terminal: Pick<Terminal, 'paint'>,
 ): string {
-  const failed = Map.groupBy(
-    reports.flatMap((report) => failedStage(report)?.stage ?? []),
-    (stage) => stage,
-  );
-  const count = [...failed.values()].reduce((sum, stages) => sum + stages.length, 0);
-  const kinds = stageNames.flatMap((name) => (failed.has(name) ? [`${name} ${failed.get(name)?.length}`] : []));
+  const failed = reports.flatMap((report) => failedStage(report)?.stage ?? []);
+  const kinds = stageNames.flatMap((name) => {
+    const count = failed.filter((stage) => stage === name).length;
+    return count === 0 ? [] : `${name} ${count}`;
+  });
   const warned = reports.filter((report) => !failedStage(report) && report.stages.some(hasWarnings)).length;
   const parts = [
-    `${reports.length - count} ok${warned > 0 ? ` (${warned} with warnings)` : ''}`,
-    ...(count > 0 ? [`${terminal.paint('red', `${count} failed`)} (${kinds.join(', ')})`] : []),
+    `${reports.length - failed.length} ok${warned > 0 ? ` (${warned} with warnings)` : ''}`,
+    ...(failed.length > 0 ? [`${terminal.paint('red', `${failed.length} failed`)} (${kinds.join(', ')})`] : []),
     ...(asked > reports.length ? [`${asked - reports.length} not checked`] : []),
   ];
-  return `${asked} ${asked === 1 ? 'cluster' : 'clusters'}: ${parts.join(', ')}\n`;
+  return `${counted(asked, 'cluster')}: ${parts.join(', ')}\n`;
 }
 
 /** The most clusters that a cause names. */
@@ -93,12 +93,7 @@ function causeOf({ stage, code, message }: Stage): string {
 }
 
 /** `-o wide`: a line for each cluster, with a column for each right of `--can-i`. */
-export function formatWide(
-  reports: readonly ClusterReport[],
-  rights: readonly string[],
-  terminal: Pick<Terminal, 'paint'>,
-  options: { readonly headers: boolean },
-): string {
+export function formatWide(reports: readonly ClusterReport[], rights: readonly string[], call: Call): string {
   const columns: readonly Column<ClusterReport>[] = [
     { title: 'CLUSTER', value: ({ profile }) => profile },
     {
@@ -121,7 +116,7 @@ export function formatWide(
       },
     },
   ];
-  return formatTable(terminal, columns, reports, { ...options, wide: true }).text;
+  return formatTable(call.terminal, columns, reports, tableOptions(call)).text;
 }
 
 /** `undefined` if the check did not come that far. */

@@ -1,6 +1,6 @@
 /** Verbs that say something of the clusters, or do something in each. */
 
-import { hubOptions, outputOptions, profileOptions, providerOptions, type Verb } from '../verb.ts';
+import { hubOptions, oneProfileOptions, outputOptions, profileOptions, providerOptions, type Verb } from '../verb.ts';
 
 export const get: Verb = {
   name: 'get',
@@ -77,11 +77,7 @@ export const resolve: Verb = {
   summary: 'show which provider serves a ClusterProfile, with its server, command and arguments',
   description:
     'Shows which provider serves a ClusterProfile: server, command, arguments, and the settings of the profile that are ignored. No plugin runs. Values of environment variables are not shown.',
-  options: [
-    ...profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags)),
-    ...providerOptions,
-    ...outputOptions('json', 'yaml'),
-  ],
+  options: [...oneProfileOptions, ...providerOptions, ...outputOptions('json', 'yaml')],
   takesProviderFlags: true,
   examples: [
     { what: 'a profile of the hub', args: 'resolve spoke-1 -n fleet --clusterprofile-provider-file providers.yaml' },

@@ -1,6 +1,14 @@
 /** The verbs that write kubeconfigs and ClusterProfiles: kubeconfig, credential, exec and publish. */
 
-import { hubOptions, type OptionSpec, outputOptions, profileOptions, providerOptions, type Verb } from '../verb.ts';
+import {
+  hubOptions,
+  type OptionSpec,
+  oneProfileOptions,
+  outputOptions,
+  profileOptions,
+  providerOptions,
+  type Verb,
+} from '../verb.ts';
 
 export const kubeconfig: Verb = {
   name: 'kubeconfig',
@@ -30,7 +38,7 @@ export const kubeconfig: Verb = {
       about: 'the command that the users exec (default: this program, by its absolute path)',
       completes: 'files',
     },
-    { flags: '-o, --output <format>', about: 'output format', choices: ['json', 'yaml'] },
+    ...outputOptions('json', 'yaml'),
   ],
   takesProviderFlags: true,
   runsPlugins: true,
@@ -59,7 +67,7 @@ export const credential: Verb = {
   description:
     'An exec plugin for kubectl, helm, k9s, Terraform and other clients of a kubeconfig. It runs the plugin of the cluster under the rules of its provider, and prints an ExecCredential in the version that the client requests. The verb "kubeconfig" writes kubeconfigs that use it.',
   options: [
-    ...profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags)),
+    ...oneProfileOptions,
     ...providerOptions,
     { flags: '--show', about: 'print the credential on a terminal too' },
     { flags: '--cache', about: 'cache the credential on disk until a minute before it expires' },

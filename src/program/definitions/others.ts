@@ -10,7 +10,7 @@ export const lint: Verb = {
   description:
     'Checks provider files, ClusterProfiles, image credential configs, and the --clusterprofile-* flags of Deployments and other workloads with the provider files mounted from a ConfigMap. Prints each problem with its line and column. ClusterProfiles are checked against the providers in the other files, up to the first problem of each access provider. - is stdin. No plugin runs, and no cluster is contacted.',
   options: [
-    { flags: '-o, --output <format>', about: 'output format', choices: ['json'] },
+    ...outputOptions('json'),
     {
       flags: '--fail-on <severity>',
       about: 'exit with 3 from this severity on (default: error)',

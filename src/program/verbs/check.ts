@@ -50,7 +50,7 @@ export async function run(call: Call): Promise<ExitCode> {
   const shown = reports.filter(isShown);
   const names = setUp.rights.map(({ text }) => text);
   if (format === 'wide') {
-    await terminal.write(formatWide(shown, names, terminal, { headers: !options.has('no-headers') }));
+    await terminal.write(formatWide(shown, names, call));
     await terminal.say(formatSummary(reports, profiles.length, terminal).trimEnd());
   } else if (format === 'name') await terminal.write(shown.map(({ profile }) => `${profile}\n`).join(''));
   else if (!(await printData(call, () => toData(shown)))) {

@@ -19,7 +19,7 @@ import { PrivateFolder } from '../plugin-hub.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { runCommand } from '../run-command.ts';
-import { sideBySide } from '../table.ts';
+import { counted, sideBySide } from '../table.ts';
 import type { Style } from '../terminal.ts';
 import type { Call } from '../verb.ts';
 
@@ -123,7 +123,7 @@ async function summarize({ terminal }: Call, outcomes: readonly Outcome[], count
     ...(failed.length > 0 ? [`${failed.length} failed`] : []),
     ...(outcomes.length < count ? [`${count - outcomes.length} not run`] : []),
   ];
-  await terminal.say(`${count} ${count === 1 ? 'cluster' : 'clusters'}: ${counts.join(', ')}`);
+  await terminal.say(`${counted(count, 'cluster')}: ${counts.join(', ')}`);
   for (const { profile, failure } of failed) {
     await terminal.say(
       `  ${terminal.paint('red', printableLines(profile), terminal.stderr)}: ${printableLines(failure ?? '')}`,

@@ -12,7 +12,7 @@ import {
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
-import { type Column, formatTable, jsonText, printData } from '../table.ts';
+import { type Column, formatTable, jsonText, printData, tableOptions } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 /** What is shown of one ClusterProfile; `-o json` has the same names. */
@@ -76,7 +76,7 @@ async function show(call: Call, rows: readonly Row[], isUnknown: boolean): Promi
     if (!options.has('ignore-not-found')) await terminal.say(await noProfiles(call));
     return [];
   }
-  const { text, widths } = formatTable(terminal, columns, rows, { ...tableOptions(call), widths: [] });
+  const { text, widths } = formatTable(terminal, columns, rows, tableOptions(call));
   await terminal.write(text);
   if (isUnknown && terminal.stderr.isTTY) await terminal.say(noProviders);
   return widths;
@@ -107,11 +107,6 @@ function nameLine({ namespace, name }: Row, home: string | undefined): string {
   const before = namespace === '' || namespace === home ? 'clusterprofile.multicluster.x-k8s.io' : namespace;
   return `${printable(`${before}/${name}`, 1_024)}\n`;
 }
-
-const tableOptions = ({ options }: Call) => ({
-  headers: !options.has('no-headers'),
-  wide: options.text('output') === 'wide',
-});
 
 const noProviders =
   'The provider is not known: give the flags that the controller runs with (--clusterprofile-...), or --from-pod-args.';

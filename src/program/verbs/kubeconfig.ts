@@ -27,7 +27,7 @@ import { type Merged, type MergeOptions, MergeProblem, mergeKubeconfig } from '.
 import { updateFile } from '../kubeconfig/update-file.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
-import { jsonText } from '../table.ts';
+import { counted, jsonText } from '../table.ts';
 import type { Call } from '../verb.ts';
 import type { ProfileChange } from '../watch-profiles.ts';
 
@@ -148,16 +148,12 @@ async function merge(
   const changes = added.length + updated.length + removed.length;
   const pruned = options.prune ? `, ${removed.length} removed` : '';
   if (changes > 0 || !isQuiet) {
-    await terminal.say(`${file}: ${counted(added.length)} added, ${updated.length} updated${pruned}`);
+    await terminal.say(`${file}: ${counted(added.length, 'context')} added, ${updated.length} updated${pruned}`);
   }
   if (current !== undefined && removed.includes(current)) {
     const gone = `has the current-context ${current}, which is gone: choose another (kubectl config use-context)`;
     await terminal.warn(`${file} ${gone}`);
   }
-}
-
-function counted(contexts: number): string {
-  return `${contexts} context${contexts === 1 ? '' : 's'}`;
 }
 
 /** Prints the new warnings, and returns all of them. */

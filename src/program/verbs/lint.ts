@@ -1,10 +1,10 @@
 /** `lint FILE...`: reports problems of provider files, ClusterProfiles and manifests of controllers. */
 
-import { type Finding, lineOfFinding, lint, type Severity, severities } from '../../diagnose/index.ts';
+import { type Finding, lineOfFinding, lint, severities } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { readSource } from '../input.ts';
 import { providersOf } from '../providers.ts';
-import { jsonText } from '../table.ts';
+import { counted, jsonText } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -43,8 +43,4 @@ function summaryOf(findings: readonly Finding[], files: number): string {
     return count === 0 ? [] : [counted(count, severity)];
   });
   return `${counts.join(', ') || 'no problems'} in ${counted(files, 'file')}`;
-}
-
-function counted(count: number, what: Severity | 'file'): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -3,16 +3,15 @@
 import { anyLeaseSelector, fleetsOf, type ShardRow, shardsOf, textAt } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
+import { homeOf } from '../profiles.ts';
 import { clusterProfiles, leases as leaseResource } from '../resources.ts';
-import { type Column, formatTable, printData } from '../table.ts';
+import { type Column, formatTable, printData, tableOptions } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
-  const { options, terminal } = call;
+  const { terminal } = call;
   const hub = await openHub(call);
-  const namespace = options.has('all-namespaces')
-    ? undefined
-    : (options.text('namespace') ?? hub.namespace ?? 'default');
+  const namespace = await homeOf(call);
   const found = await hub.list(leaseResource, namespace, { labelSelector: anyLeaseSelector });
   const fleets = fleetsOf(found);
   const [asked] = call.args;
@@ -33,8 +32,7 @@ export async function run(call: Call): Promise<ExitCode> {
     .filter(([fleet]) => asked === undefined || fleet === asked)
     .flatMap(([fleet, leases]) => shardsOf(fleet, leases, profiles, Date.now()));
   if (await printData(call, () => ({ items: rows }))) return exitCodes.ok;
-  const settings = { headers: !options.has('no-headers'), wide: options.text('output') === 'wide' };
-  await terminal.write(formatTable(terminal, columns, rows, settings).text);
+  await terminal.write(formatTable(terminal, columns, rows, tableOptions(call)).text);
   return exitCodes.ok;
 }
 
