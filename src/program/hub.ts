@@ -7,6 +7,7 @@ import {
   type Answer,
   type ApiClient,
   adviceOn,
+  at,
   CredentialsError,
   isAnonymous,
   type KubeconfigSource,
@@ -15,6 +16,7 @@ import {
   type OpenedKubeconfig,
   onlyContext,
   openKubeconfig,
+  textAt,
 } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 import { durationOf, isReadOnce, kubeconfigPaths, readSource } from './input.ts';
@@ -78,33 +80,30 @@ export class HubReader {
     selectors: Selectors = {},
   ): Promise<readonly unknown[]> {
     let items: unknown[] = [];
-    let next = '';
+    let next: string | undefined;
     let expired = 0;
-    const read = new Set<string>();
-    for (;;) {
-      const query = new URLSearchParams({ limit: String(pageSize), ...selectors });
-      if (next !== '') query.set('continue', next);
+    for (let page = 0; page < maxPages; page++) {
+      const place = next === undefined ? {} : { continue: next };
+      const query = new URLSearchParams({ limit: String(pageSize), ...selectors, ...place });
       const answer = await this.#get(`${listPath(resource, resource, namespace)}?${query}`);
       // The version of the first page has expired while the others were read.
-      if (answer.statusCode === 410 && next !== '' && expired++ < maxRetries) {
+      if (answer.statusCode === 410 && next !== undefined && expired++ < maxRetries) {
         items = [];
-        next = '';
-        read.clear();
+        next = undefined;
         continue;
       }
       const list = this.#checked(answer, 'list', resource, namespace);
       // A gateway may answer with a Status and 200.
-      const page: unknown = Object(list).kind === 'Status' ? undefined : Object(list).items;
-      if (!Array.isArray(page)) throw this.#notAnApiServer();
-      items.push(...page);
-      next = String(Object(Object(list).metadata).continue ?? '');
-      if (next === '') return items;
-      if (read.has(next) || read.size === maxPages) {
-        const message = `the hub ${this.server} does not end its list of ${resource.plural}: ${read.has(next) ? 'a page continues with one before it' : `it has more than ${maxPages} pages`}`;
-        throw Failure.hub(message, 'check what is in front of the API server, or give -n or names');
-      }
-      read.add(next);
+      const found = textAt(list, 'kind') === 'Status' ? undefined : at(list, 'items');
+      if (!Array.isArray(found)) throw this.#notAnApiServer();
+      items.push(...found);
+      next = textAt(list, 'metadata', 'continue') || undefined;
+      if (next === undefined) return items;
     }
+    throw Failure.hub(
+      `the hub ${this.server} does not end its list of ${resource.plural}: it has more than ${maxPages} pages`,
+      'check what is in front of the API server, or give -n or names',
+    );
   }
 
   async #get(path: string): Promise<Answer> {
