@@ -82,7 +82,7 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
 /** What is wrong with the user's file is not said at a prompt. */
 async function withUserDefaults(verb: Verb, options: Given['values']): Promise<Given['values']> {
   const defaults = await readDefaults().catch(() => undefined);
-  return defaults ? withDefaults(defaults, verb, { options, providerFlags: [] }).options : options;
+  return withDefaults(defaults, verb, { options, providerFlags: [] }).options;
 }
 
 /** bash splits `--output=json` into three words. */

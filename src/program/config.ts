@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { at, nearest, parseYaml } from '../diagnose/index.ts';
+import { at, nearest, parseYaml, printableLines } from '../diagnose/index.ts';
 import { configFile } from './cache.ts';
 import { Failure } from './failure.ts';
 import { keyOf, type Verb } from './verb.ts';
@@ -58,21 +58,28 @@ function pathIn(folder: string, path: string): string {
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(folder, path);
 }
 
-/** Adds the defaults to the options of a call. `used` names the defaults that took effect. */
+const takes = (verb: Verb, option: string) => verb.options.some((spec) => keyOf(spec) === option);
+
+/**
+ * Adds the defaults to the options of a call. `used` names the defaults that took effect. Throws the `Failure` that came instead of them if
+ * the verb would use them.
+ */
 export function withDefaults(
-  { values }: Defaults,
+  defaults: Defaults | Failure | undefined,
   verb: Verb,
   { options, providerFlags }: Given,
 ): Given & { readonly used: readonly Field[] } {
-  const takes = (option: string) => verb.options.some((spec) => keyOf(spec) === option);
+  if (defaults instanceof Failure && takes(verb, 'kubeconfig')) throw defaults;
+  if (!defaults || defaults instanceof Failure) return { options, providerFlags, used: [] };
+  const { values } = defaults;
   const has = (option: string) => options[option] !== undefined && options[option] !== false;
   const readsFiles = has('filename');
   // The option context of `publish` is another one.
-  const hubContext = takes('hub-context') ? 'hub-context' : 'context';
+  const hubContext = takes(verb, 'hub-context') ? 'hub-context' : 'context';
   // A file and a context belong together. An empty KUBECONFIG means the service account of a pod.
   const isHubGiven = has('kubeconfig') || has(hubContext) || process.env.KUBECONFIG !== undefined;
-  const takesHub = takes('kubeconfig') && !isHubGiven && (!readsFiles || verb.runsPlugins === true);
-  const takesNamespace = takes('filename') && !readsFiles && !has('namespace') && !has('all-namespaces');
+  const takesHub = takes(verb, 'kubeconfig') && !isHubGiven && (!readsFiles || verb.runsPlugins === true);
+  const takesNamespace = takes(verb, 'filename') && !readsFiles && !has('namespace') && !has('all-namespaces');
   const namesProviders = providerFlags.some((flag) =>
     /^--?clusterprofile-(?:provider-file|access-provider)\b/.test(flag),
   );
@@ -97,8 +104,9 @@ export function withDefaults(
 }
 
 /** For the help of a verb: where defaults come from. */
-export function describeDefaults(defaults: Defaults | undefined, verb: Verb): string | undefined {
-  if (!verb.options.some((spec) => keyOf(spec) === 'kubeconfig')) return undefined;
+export function describeDefaults(defaults: Defaults | Failure | undefined, verb: Verb): string | undefined {
+  if (!takes(verb, 'kubeconfig')) return undefined;
+  if (defaults instanceof Failure) return printableLines(defaults.message);
   if (!defaults)
     return `Defaults may be in ${configFile() ?? 'the file of CLUSTERPROFILE_CONFIG'}: ${fields.join(', ')}.`;
   const { used } = withDefaults(defaults, verb, { options: {}, providerFlags: [] });

@@ -64,6 +64,22 @@ export function numberOf(option: string, text: string): number {
   throw Failure.usage(`${option} ${text}: must be a whole number of 1 or more`);
 }
 
+/** Fills in a template such as `{namespace}-{name}`. Throws a `Failure` for one that is empty or has another field. */
+export function templateOf(
+  option: string,
+  template: string,
+  fields: readonly string[],
+): (values: Readonly<Record<string, string>>) => string {
+  const places = /\{(.*?)\}/g;
+  const unknown = [...template.matchAll(places)].find(([, field = '']) => !fields.includes(field));
+  if (unknown || template === '') {
+    const why = unknown ? `${unknown[0]} is not a field` : 'is empty';
+    const known = fields.map((field) => `{${field}}`).join(', ');
+    throw Failure.usage(`${option} ${template}: ${why}`, `the fields are ${known}`);
+  }
+  return (values) => template.replaceAll(places, (_, field: string) => values[field] ?? '');
+}
+
 /** How a user names a ClusterProfile. */
 export interface AskedName {
   readonly namespace: string | undefined;

@@ -12,7 +12,7 @@ import { describeDefaults, readDefaults, withDefaults } from './config.ts';
 import { type ExitCode, exitCodes, Failure } from './failure.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
 import { Terminal } from './terminal.ts';
-import { commonOptions, namesOf, Options, takesValue, type Verb } from './verb.ts';
+import { commonOptions, namesOf, Options, takesValue } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 /** Runs the program, and ends the process. */
@@ -65,7 +65,10 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   const picked = hasProviderFlags(own) ? (await import('./providers.ts')).pickFlags(own) : { rest: own, given: [] };
   const rest = verbFirst(normalizeArguments(picked.rest, switches), (option) => withValue.has(option));
   const asked = verbs.filter(({ name }) => name === rest[0]);
-  const defaults = await userDefaults();
+  // What is wrong with it is the matter of a verb that would use it, not of the help.
+  const defaults = await readDefaults().catch((error: unknown) =>
+    error instanceof Failure ? error : Promise.reject(error),
+  );
   const line = createCommandLine(program, terminal, asked.length > 0 ? asked : verbs, {
     called: (call) => {
       parsed = call;
@@ -73,7 +76,7 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     print: (text) => {
       printed += text;
     },
-    defaults: defaults.describe,
+    defaults: (verb) => describeDefaults(defaults, verb),
   });
   if (picked.rest.length === 0) {
     line.outputHelp();
@@ -98,10 +101,8 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     throw Failure.usage(`${verb.name} takes no command after --`, helpHint(program, verb.name));
   }
   stop.mayTakeLong = verb.hasCommands ?? false;
-  const { options, providerFlags, used } = defaults.apply(verb, {
-    options: parsed.options,
-    providerFlags: picked.given,
-  });
+  const given = { options: parsed.options, providerFlags: picked.given };
+  const { options, providerFlags, used } = withDefaults(defaults, verb, given);
   if (options.verbose === true) {
     (await import('./verbose.ts')).showRequests(terminal);
     if (used.length > 0) await terminal.say(`${used.join(', ')}: from ${printableLines(configFile() ?? '')}`);
@@ -117,21 +118,6 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     terminal,
     signal: stop.signal,
   });
-}
-
-/** What is wrong with `clusterprofile.yaml` is the matter of a verb that would use it, not of the help. */
-async function userDefaults() {
-  const found = await readDefaults().catch((error: unknown) =>
-    error instanceof Failure ? error : Promise.reject(error),
-  );
-  return {
-    describe: (verb: Verb) =>
-      found instanceof Failure ? printableLines(found.message) : describeDefaults(found, verb),
-    apply: (verb: Verb, given: Parameters<typeof withDefaults>[2]) => {
-      if (found instanceof Failure && describeDefaults(undefined, verb) !== undefined) throw found;
-      return found && !(found instanceof Failure) ? withDefaults(found, verb, given) : { ...given, used: [] };
-    },
-  };
 }
 
 const helpHint = (program: string, verb: string) => `see ${program} ${verb} --help`;

@@ -13,7 +13,7 @@ import {
   tryToResolve,
 } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
-import { readName } from '../input.ts';
+import { readName, templateOf } from '../input.ts';
 
 /** A cluster, a user and a context of one name. */
 export interface KubeconfigEntry {
@@ -122,30 +122,19 @@ export function profileOfUser(user: unknown): string | undefined {
  */
 export function contextNamer(template: string | undefined, hub: string | undefined): (profile: string) => string {
   if (template === undefined) return (profile) => (hub === undefined ? profile : `${profile}@${hub}`);
-  const known = ['namespace', 'name', ...(hub === undefined ? [] : ['hub'])];
-  const unknown = [...template.matchAll(/\{([^}]*)\}/g)].find(([, field = '']) => !known.includes(field));
-  if (unknown || template === '') {
-    const why = unknown ? `${unknown[0]} is not a field` : 'is empty';
-    const fields = known.map((field) => `{${field}}`).join(', ');
-    throw Failure.usage(`--context-name ${template}: ${why}`, `the fields are ${fields}`);
-  }
+  const nameOf = templateOf('--context-name', template, ['namespace', 'name', ...(hub === undefined ? [] : ['hub'])]);
   return (profile) => {
     const [name = '', namespace = ''] = profile.split('/').reverse();
-    const values: Readonly<Record<string, string>> = { namespace, name, hub: hub ?? '' };
-    return template.replaceAll(/\{([^}]*)\}/g, (_, field: string) => values[field] ?? '');
+    return nameOf({ namespace, name, hub: hub ?? '' });
   };
 }
 
 /** Throws a `Failure` that names both profiles. */
 export function refuseCollisions(entries: readonly KubeconfigEntry[]): void {
-  const profiles = new Map<string, string>();
-  for (const { name, profile } of entries) {
-    const other = profiles.get(name);
-    if (other !== undefined) {
-      const message = `ClusterProfiles ${other} and ${profile} would both have the context ${name}`;
-      throw Failure.usage(message, 'tell them apart with --context-name, as {namespace}-{name} does');
-    }
-    profiles.set(name, profile);
+  for (const [name, [first, second]] of Map.groupBy(entries, (entry) => entry.name)) {
+    if (!first || !second) continue;
+    const message = `ClusterProfiles ${first.profile} and ${second.profile} would both have the context ${name}`;
+    throw Failure.usage(message, 'tell them apart with --context-name, as {namespace}-{name} does');
   }
 }
 

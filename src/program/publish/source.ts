@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import type { KubeconfigAccess, ResolvedCluster, ResolvedExec } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
+import { templateOf } from '../input.ts';
 
 /** The user of a kubeconfig with a credential of its own, in a kubeconfig's names. */
 export type StaticUserFields = Readonly<Record<string, string>>;
@@ -62,14 +63,12 @@ export function profileNamer<Key extends string>(
   pattern: string,
   keys: readonly Key[],
 ): (values: Readonly<Record<Key, string>>) => string {
-  const unknown = [...pattern.matchAll(/\{(.*?)\}/g)].find(([, key]) => !keys.some((known) => known === key));
-  if (unknown || !pattern.includes('{')) {
-    const known = keys.map((key) => `{${key}}`).join(' and ');
-    const message = `--name-pattern ${pattern}: ${unknown ? `${unknown[0]} is not known` : 'gives every cluster one name'}`;
-    throw Failure.usage(message, `write it with ${known}`);
+  const fill = templateOf('--name-pattern', pattern, keys);
+  if (!pattern.includes('{')) {
+    throw Failure.usage(`--name-pattern ${pattern}: gives every cluster one name`, `add a field such as {${keys[0]}}`);
   }
   return (values) => {
-    const wanted = keys.reduce((text, key) => text.replaceAll(`{${key}}`, values[key]), pattern);
+    const wanted = fill(values);
     const clean = wanted
       .toLowerCase()
       .replace(/[^a-z0-9.]+/g, '-')

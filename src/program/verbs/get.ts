@@ -19,15 +19,15 @@ import type { Call } from '../verb.ts';
 export interface Row {
   readonly namespace: string;
   readonly name: string;
-  readonly manager?: string;
+  readonly manager: string | undefined;
   /** Of the condition `ControlPlaneHealthy`: `True`, `False` or `Unknown`. */
-  readonly healthy?: string;
+  readonly healthy: string | undefined;
   /** What the profile offers. */
   readonly accessTypes: readonly string[];
   /** The provider that would serve it. */
   readonly provider?: string;
   readonly server?: string;
-  readonly kubernetesVersion?: string;
+  readonly kubernetesVersion: string | undefined;
   /** With `-w`: it was deleted. */
   readonly deleted?: true;
   /** Why no provider would serve it. */
@@ -134,16 +134,13 @@ const columns: readonly Column<Row>[] = [
 
 /** `get` shows what the profile contains, wrong values too. */
 function toRow(profile: Profile, providers: readonly ConfiguredProvider[]): Row {
-  const manager = textAt(profile, 'spec', 'clusterManager', 'name');
-  const version = textAt(profile, 'status', 'version', 'kubernetes');
-  const healthy = healthOf(profile);
   return {
     namespace: textAt(profile, 'metadata', 'namespace') ?? '',
     name: textAt(profile, 'metadata', 'name') ?? '',
-    ...(manager === undefined ? {} : { manager }),
-    ...(healthy === undefined ? {} : { healthy }),
+    manager: textAt(profile, 'spec', 'clusterManager', 'name'),
+    healthy: healthOf(profile),
     accessTypes: accessTypesOf(profile),
-    ...(version === undefined ? {} : { kubernetesVersion: version }),
+    kubernetesVersion: textAt(profile, 'status', 'version', 'kubernetes'),
     ...served(profile, providers),
   };
 }

@@ -23,7 +23,7 @@ describe('profileNamer', () => {
   });
 
   test('refuses a pattern that names something else, or nothing', () => {
-    assert.throws(() => profileNamer('{user}', ['context', 'cluster']), /\{user\} is not known/);
+    assert.throws(() => profileNamer('{user}', ['context', 'cluster']), /\{user\} is not a field/);
     assert.throws(() => profileNamer('prod', ['context', 'cluster']), /gives every cluster one name/);
   });
 });
