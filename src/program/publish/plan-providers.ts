@@ -69,13 +69,11 @@ export function planProviders(
   const refused: Refused[] = [];
   const refuse = ({ source }: Need, message: string) => void refused.push({ ...source, message });
   const widen = (provider: Provider, need: Need) => {
-    const before = providers.get(provider.name) ?? provider;
-    const after = widened(before, need);
-    const pattern = patternIn(before, after);
-    if (pattern !== undefined) return refuse(need, pattern);
-    providers.set(after.name, after);
-    changed.add(after.name);
-    chosen.set(need, after.name);
+    const wider = widened(providers.get(provider.name) ?? provider, need);
+    if (typeof wider === 'string') return refuse(need, wider);
+    providers.set(wider.name, wider);
+    changed.add(wider.name);
+    chosen.set(need, wider.name);
   };
   const valid = configureProviders(existing);
   const withoutProvider: Need[] = [];
@@ -88,8 +86,9 @@ export function planProviders(
     else if (!first) withoutProvider.push(need);
     else if (force) widen(first, need);
     else {
-      const wider = `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: change it, or give --force`;
-      refuse(need, patternIn(first, widened(first, need)) ?? wider);
+      const advice = `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: change it, or give --force`;
+      const wider = widened(first, need);
+      refuse(need, typeof wider === 'string' ? wider : advice);
     }
   }
   for (const group of Map.groupBy(withoutProvider, keyOfPlugin).values()) {
@@ -244,37 +243,29 @@ const isExact = {
   allowedEnvVars: (name: string) => /^[^*=,]+$/.test(name),
 } as const;
 
-/** What came into a list that would let others through too, if anything: whoever wrote the kubeconfig chose it. */
-function patternIn(before: Provider, after: Provider): string | undefined {
-  for (const [list, isFine] of Object.entries(isExact)) {
-    const valuesOf = (provider: Provider): readonly string[] => Object(provider)[list] ?? []; // each of them is a list
-    // Those that are added stand at the end.
-    const added = valuesOf(after).slice(valuesOf(before).length);
-    const pattern = added.find((value) => !isFine(value));
-    if (pattern === undefined) continue;
-    return `${JSON.stringify(pattern)} would not stand for itself alone in ${list} of provider ${after.name}: write it without * and without the form of a CIDR, or write the provider yourself`;
-  }
-  return undefined;
-}
-
-/** With what a cluster needs. A list that the provider does not have allows everything already. */
-function widened(provider: Provider, { source: { cluster }, exec }: Need): Provider {
+/**
+ * With what a cluster needs. A list that the provider does not have allows everything already. Returns why not, if a value would let others
+ * through too: whoever wrote the kubeconfig chose it.
+ */
+function widened(provider: Provider, { source: { cluster }, exec }: Need): Provider | string {
   const { args, envs } = additionsOf(exec, provider.execConfig);
   const { server, tlsServerName, proxyUrl, insecureSkipTlsVerify } = cluster;
   const isOpenToArgs = provider.profileSourcedCLIArgsPolicy === 'Append';
   const isOpenToEnvs = (provider.profileSourcedEnvVarsPolicy ?? 'Ignore') !== 'Ignore';
   const hasServers = provider.allowedServers !== undefined;
+  let problem: string | undefined;
   /** A list that is there has to have the values; one that is not, only if it is needed. */
-  const list = <K extends keyof typeof isExact>(
-    field: K,
-    values: readonly (string | undefined)[],
-    isNeeded: boolean,
-  ) => {
+  const list = (field: keyof typeof isExact, values: readonly (string | undefined)[], isNeeded: boolean) => {
     const { [field]: before } = provider;
-    const added = values.filter((value) => value !== undefined && !before?.includes(value));
-    return (isNeeded || before) && added.length > 0 ? { [field]: [...(before ?? []), ...new Set(added)] } : {};
+    if (!isNeeded && !before) return {};
+    const added = values.filter((value) => value !== undefined).filter((value) => !before?.includes(value));
+    const pattern = added.find((value) => !isExact[field](value));
+    if (pattern !== undefined) {
+      problem ??= `${JSON.stringify(pattern)} would not stand for itself alone in ${field} of provider ${provider.name}: write it without * and without the form of a CIDR, or write the provider yourself`;
+    }
+    return added.length === 0 ? {} : { [field]: [...(before ?? []), ...new Set(added)] };
   };
-  return {
+  const wider: Provider = {
     ...provider,
     ...(insecureSkipTlsVerify ? { allowInsecureTLS: true } : {}),
     ...list('allowedServers', [server], hasServers),
@@ -290,4 +281,5 @@ function widened(provider: Provider, { source: { cluster }, exec }: Need): Provi
       !isOpenToEnvs,
     ),
   };
+  return problem ?? wider;
 }
