@@ -27,9 +27,9 @@ export function createCommandLine(
   program: string,
   terminal: Terminal,
   verbs: readonly Verb[],
-  { called, print, defaults }: Actions,
+  actions: Actions,
 ): Command {
-  const root = withCommonSettings(new Command(program), terminal, print)
+  const root = withCommonSettings(new Command(program), terminal, actions.print)
     .description(
       'Lists ClusterProfiles, checks access to their clusters, and supplies their credentials to kubectl and other programs.',
     )
@@ -40,7 +40,7 @@ export function createCommandLine(
       'after',
       `\nOptions and examples of a verb: ${program} <verb> --help. Options may come before the verb, too.`,
     );
-  for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, { called, print, defaults }));
+  for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, actions));
   return root;
 }
 

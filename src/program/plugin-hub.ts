@@ -5,6 +5,7 @@
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errnoOf } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 
 let folder: PrivateFolder | undefined;
@@ -29,9 +30,8 @@ export class PrivateFolder {
       this.#path = mkdtempSync(join(tmpdir(), 'clusterprofile-'));
     } catch (error) {
       // As in a container whose file system is read-only.
-      const { code }: { code?: unknown } = Object(error);
       const hint = 'set TMPDIR to a folder that this user may write to';
-      throw Failure.configuration(`a temporary folder cannot be made in ${tmpdir()} (${code})`, hint);
+      throw Failure.configuration(`a temporary folder cannot be made in ${tmpdir()} (${errnoOf(error)})`, hint);
     }
     process.once('exit', this.#removeNow);
   }

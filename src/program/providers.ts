@@ -12,7 +12,6 @@ import {
 import { Failure } from './failure.ts';
 import { isReadOnce, readSource } from './input.ts';
 import type { Call } from './verb.ts';
-import type { FoundContainer } from './workload.ts';
 
 /**
  * Throws a `ConfigurationError` that names the flag or the line of the file. No flag at all means no provider. A flag beside
@@ -21,7 +20,9 @@ import type { FoundContainer } from './workload.ts';
 export async function providersOf(call: Call): Promise<CallProviders> {
   const own = pickFlags(call.providerFlags);
   const workload = call.options.text('from-pod-args');
-  const found = workload === undefined ? undefined : await findIn(call, workload);
+  // Most calls have none.
+  const found =
+    workload === undefined ? undefined : await (await import('./workload.ts')).findContainer(call, workload);
   const pod = found && pickFlags(textsOf(found.container));
   const values = { ...pod?.values, ...own.values };
   const { providers: flagged, providerFile, options } = parseFlags(values, [...(pod?.problems ?? []), ...own.problems]);
@@ -33,11 +34,6 @@ export async function providersOf(call: Call): Promise<CallProviders> {
   const providers = joinProviders(flagged, file);
   if (options.hardened) checkHardened(providers, file ? `provider file ${file.path}` : 'flags');
   return { providers, options };
-}
-
-async function findIn(call: Call, workload: string): Promise<FoundContainer> {
-  const { findContainer } = await import('./workload.ts');
-  return findContainer(call, workload);
 }
 
 /** For verbs that can do nothing without one. */

@@ -105,7 +105,7 @@ export async function* sideBySide<T, R>(
   items: readonly T[],
   atOnce: number,
   signal: AbortSignal,
-  work: (item: T) => Promise<R>,
+  work: (item: T, index: number) => Promise<R>,
 ): AsyncGenerator<R, void> {
   const results = new Map<number, Promise<R>>();
   let next = 0;
@@ -113,7 +113,7 @@ export async function* sideBySide<T, R>(
     if (signal.aborted || next >= items.length) return;
     const index = next++;
     const item = items[index] as T; // `index` is below the length
-    const result = work(item);
+    const result = work(item, index);
     results.set(index, result);
     result.then(begin, begin);
   };

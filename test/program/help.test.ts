@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type { Verb } from '../../src/program/verb.ts';
-import { commonOptions } from '../../src/program/verb.ts';
+import { commonOptions, keyOf, namesOf } from '../../src/program/verb.ts';
 import { verbs } from '../../src/program/verbs.ts';
 
 const folder = new URL('../../src/program/', import.meta.url);
@@ -21,14 +21,13 @@ function filesOf({ name }: Verb): readonly URL[] {
   return [...files.values()];
 }
 
-const nameOf = ({ flags }: { readonly flags: string }) => /--([\w-]+)/.exec(flags)?.[1] ?? '';
 const readBy = (file: URL) =>
   [...readFileSync(file, 'utf8').matchAll(/options\s*\.(?:has|text|texts)\('([\w-]+)'\)/g)].map(([, name]) => name);
 
 describe('the help', () => {
   for (const verb of verbs) {
     test(`of ${verb.name} shows the options that it reads, and no other`, () => {
-      const shown = verb.options.map(nameOf);
+      const shown = verb.options.map(keyOf);
       const source = filesOf(verb)
         .map((file) => readFileSync(file, 'utf8'))
         .join('\n');
@@ -39,7 +38,7 @@ describe('the help', () => {
     });
 
     test(`of ${verb.name} has examples that it takes`, () => {
-      const flags = [...verb.options, ...commonOptions].flatMap((option) => option.flags.match(/--?[\w-]+/g) ?? []);
+      const flags = [...verb.options, ...commonOptions].flatMap(namesOf);
       for (const { args } of verb.examples) {
         // Without what is quoted, the command after `--`, and what the shell does.
         const [own = ''] = args.replace(/'[^']*'/g, "''").split(/ (?:-- |[>&])/);

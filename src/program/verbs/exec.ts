@@ -74,9 +74,7 @@ export async function run(call: Call): Promise<ExitCode> {
   };
   const outcomes: Outcome[] = [];
   try {
-    const indexed = profiles.map((profile, index) => ({ profile, index }));
-    const results = sideBySide(indexed, atOnce, signal, ({ profile, index }) => runFor(profile, index));
-    for await (const outcome of results) outcomes.push(outcome);
+    for await (const outcome of sideBySide(profiles, atOnce, signal, runFor)) outcomes.push(outcome);
   } finally {
     folder.remove();
   }
