@@ -6,10 +6,10 @@ import { writeFile } from 'node:fs/promises';
 import { BlockList } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { parse, parseAllDocuments } from 'yaml';
 import { CredentialProviders } from '../../src/index.ts';
+import { programFile } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { build, folder, type Manifest, read } from './kustomized.ts';
 
@@ -244,8 +244,7 @@ for (const [platform, expected] of Object.entries(platforms)) {
       const files = ['base', platform]
         .map((name) => `${name}/*.yaml`)
         .flatMap((glob) => globSync(glob, { cwd: folder }));
-      const program = fileURLToPath(new URL('../../dist/program/clusterprofile.js', import.meta.url));
-      const { stderr } = await execa(process.execPath, [program, 'lint', ...files], { cwd: folder });
+      const { stderr } = await execa(process.execPath, [programFile, 'lint', ...files], { cwd: folder });
       assert.equal(stderr, `no problems in ${files.length} files`);
     });
 

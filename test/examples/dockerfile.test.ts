@@ -1,12 +1,12 @@
 // examples/deploy/Dockerfile beside the Deployments that run it. npm run test:release -- deployment has hadolint look at it, too.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { producerPrograms } from '../e2e/producers/programs.ts';
+import { read, root } from '../fixtures/docs.ts';
 
-const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const lines = read('examples/deploy/Dockerfile')
   .replace(/\\\n\s*/g, '')
   .split('\n')
@@ -46,7 +46,7 @@ function stage(name: string): readonly string[] {
   const base = /^FROM (plugins-\S+) AS/.exec(lines[at] ?? '')?.[1];
   return [...(base === undefined ? [] : stage(base)), ...lines.slice(at, end)];
 }
-const platforms = readdirSync(new URL('../../examples/deploy/', import.meta.url), { withFileTypes: true })
+const platforms = readdirSync(join(root, 'examples/deploy'), { withFileTypes: true })
   // `publish` runs the image of program.Dockerfile.
   .filter((entry) => entry.isDirectory() && !['base', 'publish', 'spoke'].includes(entry.name))
   .map(({ name }) => name);

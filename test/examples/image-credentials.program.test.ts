@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { parseImageConfig } from '../../src/image-credentials/config.ts';
 import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
+import { read, root } from '../fixtures/docs.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('examples/image-credentials', () => {
   test('has a configuration that is valid, and a plugin of its name that gives what its file says', async (t) => {
     const path = join(root, 'examples/image-credentials');
-    const [provider] = parseImageConfig(
-      readFileSync(join(path, 'credential-providers.yaml'), 'utf8'),
-      'example',
-      new Set(),
-    );
+    const text = read('examples/image-credentials/credential-providers.yaml');
+    const [provider] = parseImageConfig(text, 'example', new Set());
     assert.equal(provider?.name, 'registry-login.ts');
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'logins'), '*.example.dev me s3cret\neu.example.dev/team us t3am\nother.dev x y\n');

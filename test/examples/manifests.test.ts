@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
 import { FleetMetrics } from '../../src/fleet/index.ts';
 import { CredentialMetrics } from '../../src/index.ts';
-
-const file = (path: string) => fileURLToPath(new URL(`../../examples/${path}`, import.meta.url));
-const read = (path: string) => readFileSync(file(path), 'utf8');
+import { read, root } from '../fixtures/docs.ts';
 
 describe('examples/observability', () => {
   const registry = new Registry();
@@ -22,10 +19,10 @@ describe('examples/observability', () => {
       ...expression.matchAll(/\b(?:clusterprofile|rest_client|workqueue|controller_runtime|leader_election)_[a-z_]+/g),
     ].map(([name]) => name.replace(/_bucket$/, ''));
   const rules: { alert: string; expr: string; annotations: { summary: string } }[] = parse(
-    read('observability/alerts.yaml'),
+    read('examples/observability/alerts.yaml'),
   ).groups.flatMap((group: { rules: object[] }) => group.rules);
   const panels: { title: string; targets: { expr: string }[] }[] = JSON.parse(
-    read('observability/dashboard.json'),
+    read('examples/observability/dashboard.json'),
   ).panels;
 
   test('has alerts on metrics that are there, each with a summary', () => {
@@ -42,13 +39,8 @@ describe('examples/observability', () => {
   });
 
   test('has alerts that promtool accepts, where promtool is installed', async (t) => {
-    const { exitCode, stdout, stderr, code } = await execa(
-      'promtool',
-      ['check', 'rules', file('observability/alerts.yaml')],
-      {
-        reject: false,
-      },
-    );
+    const args = ['check', 'rules', join(root, 'examples/observability/alerts.yaml')];
+    const { exitCode, stdout, stderr, code } = await execa('promtool', args, { reject: false });
     if (code === 'ENOENT') t.diagnostic('promtool is not installed: expressions were looked at by name only');
     else assert.equal(exitCode, 0, `${stdout}${stderr}`);
   });

@@ -125,18 +125,13 @@ async function show(call: Call, round: RoundResult): Promise<void> {
   if (format === 'name') {
     await terminal.write(results.map((result) => `${nameOf(result)}\n`).join(''));
   } else if (!(await printData(call, () => dataOf(round)))) {
-    const isDryRun = options.has('dry-run');
+    const done = (what: string) => (options.has('dry-run') ? `would be ${what}` : what);
+    const file = options.text('providers') ?? '';
     const providers = round.providersChanged;
     const rows = [
       ...results.map((result) => [`clusterprofile ${nameOf(result)}`, result.change, lineOf(result)]),
-      ...(providers.length === 0
-        ? []
-        : [[options.text('providers') ?? '', isDryRun ? 'would be written' : 'written', providers.join(', ')]]),
-      ...round.pruned.map((name) => [
-        `clusterprofile ${name}`,
-        isDryRun ? 'would be deleted' : 'deleted',
-        'its cluster has left the source',
-      ]),
+      ...(providers.length === 0 ? [] : [[file, done('written'), providers.join(', ')]]),
+      ...round.pruned.map((name) => [`clusterprofile ${name}`, done('deleted'), 'its cluster has left the source']),
     ];
     const columns = [0, 1, 2].map((index) => ({ title: '', value: (row: readonly string[]) => row[index] ?? '' }));
     await terminal.write(formatTable(terminal, columns, rows, { headers: false, wide: false }).text);

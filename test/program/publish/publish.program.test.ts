@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
+import type { FakeCluster } from '../../../src/testing/index.ts';
 import { startCluster } from '../../fixtures/fleet.ts';
 import { kubeconfigFor } from '../../fixtures/fleet-hub.ts';
 import { profileOf } from '../../fixtures/operated-fleet.ts';
@@ -14,6 +15,15 @@ import { until } from '../../fixtures/until.ts';
 const namesOf = (list: readonly { readonly metadata: { readonly name: string } }[]) =>
   list.map(({ metadata }) => metadata.name);
 const condition = (profile: object | undefined) => Object(Object(profile).status).conditions?.[0];
+
+/** Who asks for tokens, from now on. */
+function mintersAt(spokes: readonly FakeCluster[]): readonly (string | undefined)[] {
+  const minters: (string | undefined)[] = [];
+  for (const spoke of spokes) {
+    spoke.onRequest = ({ url, identity }) => void (url.endsWith('/token') && minters.push(identity));
+  }
+  return minters;
+}
 
 describe('clusterprofile publish --from-kubeconfig', () => {
   test('publishes exec users by one provider with the narrowest rules, and check reaches them', async (t) => {
@@ -125,10 +135,7 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     const versions = () =>
       Object.fromEntries(secrets('fleet').map(({ metadata: { name, resourceVersion } }) => [name, resourceVersion]));
     const before = versions();
-    const minted: (string | undefined)[] = [];
-    for (const spoke of spokes) {
-      spoke.onRequest = ({ url, identity }) => void (url.endsWith('/token') && minted.push(identity));
-    }
+    const minted = mintersAt(spokes);
     const account = {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
@@ -158,8 +165,7 @@ describe('clusterprofile publish --from-kubeconfig', () => {
       'current-context': 'other',
     };
     hub.set({ ...three, data: { kubeconfig: Buffer.from(JSON.stringify(changed)).toString('base64') } });
-    const minted: (string | undefined)[] = [];
-    spokes[2].onRequest = ({ url, identity }) => void (url.endsWith('/token') && minted.push(identity));
+    const minted = mintersAt(spokes);
     await run(...flags, '--context', 'three');
     assert.deepEqual(minted, ['system:serviceaccount:kube-system:fleet-controller']);
     assert.ok(!existsSync(path('ran')));
