@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { flagOptions, listAt, textAt } from '../diagnose/index.ts';
-import { verbFirst } from './arguments.ts';
+import { normalizeArguments, verbFirst } from './arguments.ts';
 import { readDefaults, withDefaults } from './config.ts';
 import { isReadOnce, kubeconfigPaths } from './input.ts';
 import { parseManifest, profilesOf } from './profiles.ts';
@@ -128,8 +128,9 @@ interface Given {
 function readGiven(words: readonly string[], verb: Verb): Given {
   const specs = specsOf(verb);
   const options = Object.fromEntries(specs.map((spec) => [keyOf(spec), toParse(spec)]));
+  const switches = new Set(specs.filter((spec) => !takesValue(spec)).flatMap(namesOf));
   // Go's flags may have one dash.
-  const args = words.map((word) => word.replace(/^-(?=clusterprofile-)/, '--'));
+  const args = normalizeArguments(words, switches).map((word) => word.replace(/^-(?=clusterprofile-)/, '--'));
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   const last = tokens.at(-1);
   const isWaiting = last?.kind === 'option' && last.value === undefined;

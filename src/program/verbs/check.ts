@@ -1,14 +1,7 @@
 /** `check [NAME...]`: follows the path of a request to each cluster, and reports where it fails. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import {
-  type CallProviders,
-  type ClusterReport,
-  failedStage,
-  formatDuration,
-  Prober,
-  type Right,
-} from '../../diagnose/index.ts';
+import { type ClusterReport, failedStage, formatDuration, Prober, type Right } from '../../diagnose/index.ts';
 import { cachedUntil } from '../cache.ts';
 import { exitCodeOf, formatCauses, formatReport, formatSummary, formatWide, Progress } from '../check/report.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
@@ -59,14 +52,9 @@ export async function run(call: Call): Promise<ExitCode> {
   return wasStopped ? exitCodes.interrupted : exitCodeOf(reports);
 }
 
-interface SetUp {
-  readonly providers: CallProviders;
-  readonly timeoutMs: number;
-  readonly atOnce: number;
-  readonly rights: readonly Right[];
-}
+type SetUp = Awaited<ReturnType<typeof setUpOf>>;
 
-async function setUpOf(call: Call): Promise<SetUp> {
+async function setUpOf(call: Call) {
   const { options } = call;
   return {
     timeoutMs: durationOf('--timeout', options.text('timeout') ?? defaultTimeout),

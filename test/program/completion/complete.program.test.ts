@@ -27,6 +27,8 @@ describe('completion', () => {
       ['-n flee', 'fleet'],
       ['--kubec', '--kubeconfig'],
       ['--namespace=fleet get spoke-1', 'spoke-1'],
+      ['get -n=fleet spoke-1', 'spoke-1'],
+      ['get -clusterprofile-access-provider google=/p spoke-1', 'spoke-1'],
       ['get --names', '--namespace'],
       ['get --clusterprofile-provider-f', '--clusterprofile-provider-file'],
       ['get -o w', 'wide'],
