@@ -3,10 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
-  constants,
   fchmodSync,
   fchownSync,
-  fsyncSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -89,14 +87,13 @@ function replace(file: string, update: (text: string | undefined) => string, ear
   const { stats, before } = read(file);
   const text = early && early.before === before ? early.text : update(before);
   if (text === before) return;
-  const folder = dirname(file);
-  const temporary = join(folder, `.${basename(file)}.${randomBytes(6).toString('hex')}`);
+  const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString('hex')}`);
   try {
     const descriptor = openSync(temporary, 'wx', 0o600);
     try {
-      writeFileSync(descriptor, text);
       if (stats) keepOwnerAndMode(descriptor, stats);
-      fsyncSync(descriptor);
+      // It is on the disk before the rename: after a power failure the file is the one of before, or this one as a whole.
+      writeFileSync(descriptor, text, { flush: true });
     } finally {
       closeSync(descriptor);
     }
@@ -105,7 +102,6 @@ function replace(file: string, update: (text: string | undefined) => string, ear
     rmSync(temporary, { force: true });
     throw error;
   }
-  syncFolder(folder);
 }
 
 /** Other bytes than those of UTF-8 could not be written back as they were. */
@@ -118,16 +114,6 @@ function textOf(bytes: Buffer, file: string): string {
 function keepOwnerAndMode(descriptor: number, { uid, gid, mode }: Stats): void {
   if (process.getuid?.() === 0) fchownSync(descriptor, uid, gid);
   fchmodSync(descriptor, mode & 0o777);
-}
-
-/** The rename itself has to be on the disk. */
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, constants.O_RDONLY);
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** The file behind symbolic links. It may be missing, as kubectl takes it, but not its folder. */

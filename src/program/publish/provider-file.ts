@@ -66,7 +66,7 @@ export function withProviders(
 /** Without aliases and broken lines. */
 const plain = { lineWidth: 0, aliasDuplicateObjects: false };
 
-/** What a provider has more is added to its entry. Nothing else of it changes. */
+/** Adds to the entry of a provider what it lacks. Nothing else of it changes. */
 function widenEntry(document: Document, entry: YAMLMap, provider: Provider): void {
   for (const [field, value] of Object.entries(provider)) {
     const before = entry.get(field);
