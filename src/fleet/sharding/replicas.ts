@@ -5,6 +5,7 @@ import type { PatientLeases } from '../lease/leases.ts';
 import { identityOf, type ReplicaFacts, replicaFacts, replicaLeaseName } from './names.ts';
 
 export interface ReplicasOptions {
+  readonly leases: PatientLeases;
   readonly clock: Clock;
   /** Of the fleet. */
   readonly name: string;
@@ -17,6 +18,8 @@ export class Replicas {
   readonly #options: ReplicasOptions;
   /** By the name of the Lease. */
   readonly #views = new Map<string, LeaseView>();
+  /** By session: all of its shards wait for the same request. */
+  readonly #ending = new Map<string, Promise<boolean>>();
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -81,38 +84,13 @@ export class Replicas {
     for (const view of this.#views.values()) view.startAgain();
   }
 
-  get #others(): readonly { readonly view: LeaseView; readonly facts: ReplicaFacts }[] {
-    return [...this.#views].flatMap(([name, view]) => {
-      const facts = view.lease && view.isLive && name !== this.#options.own ? replicaFacts(view.lease) : undefined;
-      return facts ? [{ view, facts }] : [];
-    });
-  }
-}
-
-export interface FencingContext {
-  readonly leases: PatientLeases;
-  /** Of the fleet. */
-  readonly name: string;
-  readonly clock: Clock;
-  readonly replicas: Replicas;
-}
-
-export class Fencing {
-  readonly #context: FencingContext;
-  /** By session: all of its shards wait for the same request. */
-  readonly #underWay = new Map<string, Promise<boolean>>();
-
-  constructor(context: FencingContext) {
-    this.#context = context;
-  }
-
   /** Makes sure that a session is over, and can never be valid again. Resolves with `false` if it lives. */
   endSession(session: string): Promise<boolean> {
-    const underWay = this.#underWay.get(session);
+    const underWay = this.#ending.get(session);
     if (underWay) return underWay;
-    const fencing = this.#end(session).finally(() => this.#underWay.delete(session));
-    this.#underWay.set(session, fencing);
-    return fencing;
+    const ending = this.#end(session).finally(() => this.#ending.delete(session));
+    this.#ending.set(session, ending);
+    return ending;
   }
 
   /**
@@ -120,8 +98,8 @@ export class Fencing {
    * replica cannot renew it any more. Nothing is written if it names another session.
    */
   async #end(session: string): Promise<boolean> {
-    const { leases, name, clock, replicas } = this.#context;
-    const view = replicas.viewOfSession(session);
+    const { leases, name, clock } = this.#options;
+    const view = this.viewOfSession(session);
     const lease = await leases.get(replicaLeaseName(name, identityOf(session)));
     if (lease) view.accept(lease);
     else view.acceptAbsence();
@@ -131,5 +109,12 @@ export class Fencing {
     const written = await leases.write({ ...leaseKind, metadata: lease.metadata, spec: releasedSpec(lease, clock) });
     if (written) view.observe(written);
     return written !== undefined;
+  }
+
+  get #others(): readonly { readonly view: LeaseView; readonly facts: ReplicaFacts }[] {
+    return [...this.#views].flatMap(([name, view]) => {
+      const facts = view.lease && view.isLive && name !== this.#options.own ? replicaFacts(view.lease) : undefined;
+      return facts ? [{ view, facts }] : [];
+    });
   }
 }

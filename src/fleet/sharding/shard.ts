@@ -26,8 +26,6 @@ export interface ShardContext {
   wants(shard: number): boolean | undefined;
   /** Nothing of this replica works on it. */
   isIdle(shard: number): boolean;
-  /** Makes sure that a session is over, and can never be valid again. `false` if it lives. */
-  endSession(session: string): Promise<boolean>;
   /** The owner may be another one. */
   changed(shard: Shard): void;
 }
@@ -196,7 +194,7 @@ export class Shard {
   }
 
   async #take(): Promise<boolean> {
-    const { clock, timing, own, replicas, endSession } = this.#context;
+    const { clock, timing, own, replicas } = this.#context;
     const { lease, seenAt: releasedAt } = this.view;
     const holder = this.#holder;
     // The one that is valid now: while others are fenced it may end, and what is written then gives the shard to nobody.
@@ -205,7 +203,7 @@ export class Shard {
       session: holder,
       seenAt: holder === undefined ? releasedAt : replicas.viewOfSession(holder).seenAt,
     };
-    if (holder !== undefined && holder !== session && !(await endSession(holder))) return false;
+    if (holder !== undefined && holder !== session && !(await replicas.endSession(holder))) return false;
     if (await this.#write(lease, heldSpec(lease, session, { clock, durationMs: timing.durationMs }))) {
       this.#taken = session;
       if (holder !== session) this.#from = from;

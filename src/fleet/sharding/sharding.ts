@@ -24,7 +24,7 @@ import {
   timingOf,
 } from './names.ts';
 import { ReplicaLease } from './replica-lease.ts';
-import { Fencing, Replicas } from './replicas.ts';
+import { Replicas } from './replicas.ts';
 import { OwnershipChanges, ShardingReport } from './report.ts';
 import { Shard, type ShardContext } from './shard.ts';
 
@@ -71,10 +71,11 @@ export class Sharding implements Ownership {
     this.#options = options;
     const timing = timingOf(options.leaseDurationMs);
     const leaseName = replicaLeaseName(name, identity);
-    this.#replicas = new Replicas({ clock, name, durationMs: timing.durationMs, own: leaseName });
     this.#report = new ShardingReport(options);
     this.#changes = new OwnershipChanges(options.logger, shards);
     this.#leases = new PatientLeases(leases, { ...timing, clock });
+    const { durationMs } = timing;
+    this.#replicas = new Replicas({ leases: this.#leases, clock, name, durationMs, own: leaseName });
     const common = { leases: this.#leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
     this.#own = new ReplicaLease({
       ...common,
@@ -84,14 +85,12 @@ export class Sharding implements Ownership {
       isGone: () => this.#shards.every(({ isGone }) => isGone),
       changed: () => this.#changed(),
     });
-    const fencing = new Fencing({ ...common, name });
     const context: ShardContext = {
       ...common,
       own: this.#own,
       labels: labelsOf(name, 'shard'),
       wants: (shard) => this.#wants(shard),
       isIdle: (shard) => !this.#inUse.get(shard)?.size,
-      endSession: (session) => fencing.endSession(session),
       changed: (shard) => this.#shardChanged(shard),
     };
     this.#shards = Array.from({ length: shards }, (_, index) => new Shard(index, shardLeaseName(name, index), context));
