@@ -1,6 +1,6 @@
 /** A hub that has Leases, and a network to it that loses, delays, repeats and reorders. */
 import { ApiError } from '../../src/errors/index.ts';
-import type { Lease, LeaseToWrite } from '../../src/fleet/lease/lease.ts';
+import { type Lease, type LeaseToWrite, leaseKind } from '../../src/fleet/lease/lease.ts';
 import type { LeaseListener, LeaseSource } from '../../src/fleet/sharding/lease-source.ts';
 import type { Process, World } from './world.ts';
 
@@ -105,8 +105,7 @@ export class SimulatedHub {
     return {
       get: (name, signal) => this.#ask(process, signal, () => this.#leases.get(name)),
       list: (signal) => this.#ask(process, signal, () => [...this.#leases.values()]),
-      create: (lease, signal) => this.#ask(process, signal, () => this.#create(lease), lease),
-      update: (lease, signal) => this.#ask(process, signal, () => this.#update(lease), lease),
+      write: (lease, signal) => this.#ask(process, signal, () => this.#write(lease), lease),
       delete: (lease, signal) => this.#ask(process, signal, () => this.#delete(lease)),
       watch: (listener, signal) => {
         // What is there comes first, as of a list.
@@ -146,22 +145,16 @@ export class SimulatedHub {
     return promise;
   }
 
-  #create(lease: LeaseToWrite): Lease | undefined {
-    if (this.#leases.has(lease.metadata.name)) return undefined;
-    this.#createdAt.set(lease.metadata.name, this.#world.now);
-    return this.#store(lease, `uid-${this.#version}`);
-  }
-
-  #update(lease: LeaseToWrite): Lease | undefined {
-    const { name, uid, resourceVersion } = lease.metadata;
+  /** Creates a Lease without a version; what has one is its precondition. */
+  #write({ metadata, spec }: LeaseToWrite): Lease | undefined {
+    const { name } = metadata;
     const known = this.#leases.get(name)?.metadata;
-    if (known?.resourceVersion !== resourceVersion || known?.uid !== uid || known === undefined) return undefined;
-    return this.#store(lease, known.uid);
-  }
-
-  #store(lease: LeaseToWrite, uid: string): Lease {
-    const stored = { ...lease, metadata: { ...lease.metadata, uid, resourceVersion: String(++this.#version) } };
-    this.#leases.set(lease.metadata.name, stored);
+    if (known?.resourceVersion !== metadata.resourceVersion || known?.uid !== metadata.uid) return undefined;
+    if (!known) this.#createdAt.set(name, this.#world.now);
+    this.#version += 1;
+    const uid = known?.uid ?? `uid-${this.#version}`;
+    const stored = { ...leaseKind, metadata: { ...metadata, uid, resourceVersion: String(this.#version) }, spec };
+    this.#leases.set(name, stored);
     this.#changed('applied', stored);
     return stored;
   }

@@ -4,7 +4,7 @@
  * holder counts from the moment before its last successful request. So the holder always ends first.
  */
 import type { Clock } from '../clock.ts';
-import { heldSpec, type Lease, type LeaseSpec, LeaseView, leaseKind, releasedSpec } from './lease.ts';
+import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec } from './lease.ts';
 import { type Leases, PatientLeases } from './leases.ts';
 
 export interface LeaseLockOptions {
@@ -107,8 +107,7 @@ export class LeaseLock {
   /** Whether the server has it like this now. */
   async #write(spec: LeaseSpec): Promise<boolean> {
     const known: Lease['metadata'] | undefined = this.#view.lease?.metadata;
-    const object = { ...leaseKind, metadata: { ...known, name: this.name }, spec };
-    const written = await this.#leases.write(object);
+    const written = await this.#leases.write({ metadata: { ...known, name: this.name }, spec });
     if (!written) return false;
     if (this.#view.accept(written)) this.#changed();
     return true;

@@ -25,8 +25,6 @@ export interface Lease extends KubernetesObject {
 
 /** A Lease that is to be created or replaced. Where `metadata` has a `resourceVersion`, it is a precondition. */
 export interface LeaseToWrite {
-  readonly apiVersion: string;
-  readonly kind: string;
   readonly metadata: Partial<Lease['metadata']> & Pick<Lease['metadata'], 'name'>;
   readonly spec: LeaseSpec;
 }

@@ -14,10 +14,8 @@ import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
 export interface Leases {
   /** `undefined` if there is none. */
   get(name: string, signal: AbortSignal): Promise<Lease | undefined>;
-  /** `undefined` if there is one already. */
-  create(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined>;
-  /** `undefined` if it has changed since, or is gone. */
-  update(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined>;
+  /** Creates it, or replaces the version that it has. `undefined` if that is not the newest one, or is gone. */
+  write(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined>;
   /** `false` if it has changed since, or is gone. */
   delete(lease: Lease, signal: AbortSignal): Promise<boolean>;
 }
@@ -52,12 +50,10 @@ export class ApiLeases implements Leases {
     return this.#unless([404], async () => readLease(await this.#client.get(name, { signal })));
   }
 
-  create(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
-    return this.#unless([409], async () => readLease(await this.#client.create(lease, { signal })));
-  }
-
-  update(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
-    return this.#unless([404, 409], async () => readLease(await this.#client.replace(lease, { signal })));
+  write(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
+    const object = { ...leaseKind, ...lease };
+    if (isNew(lease)) return this.#unless([409], async () => readLease(await this.#client.create(object, { signal })));
+    return this.#unless([404, 409], async () => readLease(await this.#client.replace(object, { signal })));
   }
 
   async delete({ metadata: { name, uid, resourceVersion } }: Lease, signal: AbortSignal): Promise<boolean> {
@@ -91,6 +87,10 @@ export class ApiLeases implements Leases {
   protected get advice(): string {
     return `allow the verbs ${this.#verbs} on leases.coordination.k8s.io in namespace ${this.#namespace}`;
   }
+}
+
+function isNew({ metadata }: LeaseToWrite): boolean {
+  return metadata.resourceVersion === undefined;
 }
 
 function readLease(answer: unknown): Lease {
@@ -129,12 +129,10 @@ export class PatientLeases<T extends Leases = Leases> {
     return this.ask(`GET Lease ${name}`, (leases, signal) => leases.get(name, signal), limitMs);
   }
 
-  /** Creates it, or replaces the version that it has. `undefined` if that is not the newest one. */
+  /** See `Leases`. */
   write(lease: LeaseToWrite, limitMs?: number): Promise<Lease | undefined> {
-    const { name, resourceVersion } = lease.metadata;
-    if (resourceVersion === undefined)
-      return this.ask(`POST Lease ${name}`, (leases, signal) => leases.create(lease, signal), limitMs);
-    return this.ask(`PUT Lease ${name}`, (leases, signal) => leases.update(lease, signal), limitMs);
+    const what = `${isNew(lease) ? 'POST' : 'PUT'} Lease ${lease.metadata.name}`;
+    return this.ask(what, (leases, signal) => leases.write(lease, signal), limitMs);
   }
 
   delete(lease: Lease): Promise<boolean> {

@@ -6,7 +6,7 @@ import { ApiError } from '../../errors/index.ts';
 import { within } from '../../rest/api/api-server.ts';
 import { abortable } from '../../util/abortable.ts';
 import { type Clock, Wait } from '../clock.ts';
-import { heldSpec, holderOf, type Lease, leaseKind } from '../lease/lease.ts';
+import { heldSpec, holderOf, type Lease } from '../lease/lease.ts';
 import type { PatientLeases } from '../lease/leases.ts';
 import { identityOf, labelsOf, millisecondsTo, replicaAnnotations, sessionName, spread, type Timing } from './names.ts';
 import type { Replicas } from './replicas.ts';
@@ -222,8 +222,7 @@ export class ReplicaLease {
       annotations: { ...annotations, ...facts },
     };
     const spec = heldSpec(known, this.session, { clock, durationMs: timing.durationMs });
-    const object = { ...leaseKind, metadata, spec };
-    const written = await leases.write(object, limitMs);
+    const written = await leases.write({ metadata, spec }, limitMs);
     if (written) replicas.viewOf(leaseName).observe(written);
     return written !== undefined;
   }

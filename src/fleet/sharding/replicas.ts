@@ -1,6 +1,6 @@
 /** The replicas of a fleet, by their Leases: which of them live, which of their sessions may be valid, and how those of dead ones are ended. */
 import type { Clock } from '../clock.ts';
-import { holderOf, type Lease, LeaseView, leaseKind, releasedSpec } from '../lease/lease.ts';
+import { holderOf, type Lease, LeaseView, releasedSpec } from '../lease/lease.ts';
 import type { PatientLeases } from '../lease/leases.ts';
 import { identityOf, type ReplicaFacts, replicaFacts, replicaLeaseName } from './names.ts';
 
@@ -106,7 +106,7 @@ export class Replicas {
     if (lease && holderOf(lease) !== session) return true;
     if (view.isLive) return false;
     if (!lease) return true;
-    const written = await leases.write({ ...leaseKind, metadata: lease.metadata, spec: releasedSpec(lease, clock) });
+    const written = await leases.write({ metadata: lease.metadata, spec: releasedSpec(lease, clock) });
     if (written) view.observe(written);
     return written !== undefined;
   }

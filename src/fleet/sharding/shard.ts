@@ -3,7 +3,7 @@
  * request is under way at a time, and the desired state is evaluated again after each.
  */
 import type { Clock } from '../clock.ts';
-import { heldSpec, type Lease, type LeaseSpec, LeaseView, leaseKind, releasedSpec } from '../lease/lease.ts';
+import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec } from '../lease/lease.ts';
 import type { PatientLeases } from '../lease/leases.ts';
 import type { Fence } from '../membership/ownership.ts';
 import { millisecondsTo, spread, type Timing } from './names.ts';
@@ -234,8 +234,7 @@ export class Shard {
     const { leases, labels } = this.#context;
     const known = lease?.metadata;
     const metadata = { ...known, name: this.leaseName, labels: { ...known?.labels, ...labels } };
-    const object = { ...leaseKind, metadata, spec };
-    const written = await leases.write(object);
+    const written = await leases.write({ metadata, spec });
     if (written) this.view.observe(written);
     return written !== undefined;
   }
