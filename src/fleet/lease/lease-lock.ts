@@ -19,7 +19,7 @@ export interface LeaseLockOptions {
   /** Milliseconds after which a request is given up, if the server is fast. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
-  /** Called when the known state of the Lease has changed. */
+  /** Called when the known state of the Lease may have changed. */
   readonly changed: () => void;
 }
 
@@ -64,8 +64,8 @@ export class LeaseLock {
 
   /** Asks the server how it is. Rejects with the failure of the request. */
   async look(): Promise<void> {
-    const lease = await this.#leases.get(this.name);
-    if (lease ? this.#view.accept(lease) : this.#view.acceptAbsence()) this.#changed();
+    await this.#leases.look(this.name, this.#view);
+    this.#changed();
   }
 
   /**
@@ -74,7 +74,7 @@ export class LeaseLock {
    */
   async hold(): Promise<boolean> {
     const { clock, deadlineMs } = this.#options;
-    if (!this.#view.isKnown) await this.look();
+    if (!this.#view.observation) await this.look();
     for (const isLast of [false, true]) {
       if (!this.#mayTake) return false;
       const start = clock.uptime();
@@ -107,10 +107,9 @@ export class LeaseLock {
   /** Whether the server has it like this now. */
   async #write(spec: LeaseSpec): Promise<boolean> {
     const known: Lease['metadata'] | undefined = this.#view.lease?.metadata;
-    const written = await this.#leases.write({ metadata: { ...known, name: this.name }, spec });
-    if (!written) return false;
-    if (this.#view.accept(written)) this.#changed();
-    return true;
+    const isWritten = await this.#leases.write({ metadata: { ...known, name: this.name }, spec }, this.#view);
+    if (isWritten) this.#changed();
+    return isWritten;
   }
 
   #changed(): void {

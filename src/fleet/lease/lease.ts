@@ -102,7 +102,6 @@ export class LeaseView {
   readonly #clock: Clock;
   readonly #durationMs: number;
   #observation: Observation | undefined;
-  #wasSeen = false;
 
   /** `durationMs`: for how long this process holds its own Leases. */
   constructor(clock: Clock, durationMs: number) {
@@ -110,14 +109,14 @@ export class LeaseView {
     this.#durationMs = durationMs;
   }
 
-  /** Whether anything is known of it, even if only that it does not exist. */
-  get isKnown(): boolean {
-    return this.#observation !== undefined;
+  /** Another one after each change that is seen; `undefined` while nothing is known of it, not even that it does not exist. */
+  get observation(): object | undefined {
+    return this.#observation;
   }
 
   /** Whether there ever was one. */
   get wasSeen(): boolean {
-    return this.#wasSeen;
+    return this.#observation?.version !== undefined;
   }
 
   /** `undefined` if there is none, or nothing is known. */
@@ -162,7 +161,6 @@ export class LeaseView {
     const { uid, resourceVersion } = lease.metadata;
     const known = this.lease?.metadata;
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return false;
-    this.#wasSeen = true;
     const own = this.#durationMs;
     // Processes may have different durations. More than twice the own one is not believed: anyone can write that number.
     const durationMs = Math.min(Math.max(durationOf(lease) ?? own, own), 2 * own);

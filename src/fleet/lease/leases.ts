@@ -8,7 +8,7 @@ import { ResourceClient } from '../../rest/api/resource-client.ts';
 import type { AuthenticatedDispatcher } from '../../rest/request/dispatcher.ts';
 import type { Clock } from '../clock.ts';
 import { readObject } from '../reflect/events.ts';
-import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
+import { type Lease, type LeaseToWrite, type LeaseView, leaseKind } from './lease.ts';
 
 /** What a lock needs of an API server. Each rejects with a `ApiError` if the server cannot be reached, or refuses. */
 export interface Leases {
@@ -125,14 +125,22 @@ export class PatientLeases<T extends Leases = Leases> {
     return this.#limitMs;
   }
 
-  get(name: string, limitMs?: number): Promise<Lease | undefined> {
-    return this.ask(`GET Lease ${name}`, (leases, signal) => leases.get(name, signal), limitMs);
+  /** Gets it, and shows it to `view`, unless the view has seen something meanwhile: that may be newer. */
+  async look(name: string, view: LeaseView, limitMs?: number): Promise<Lease | undefined> {
+    const before = view.observation;
+    const lease = await this.ask(`GET Lease ${name}`, (leases, signal) => leases.get(name, signal), limitMs);
+    if (view.observation !== before) return lease;
+    if (lease) view.accept(lease);
+    else view.acceptAbsence();
+    return lease;
   }
 
-  /** See `Leases`. */
-  write(lease: LeaseToWrite, limitMs?: number): Promise<Lease | undefined> {
+  /** See `Leases`. Shows `view` what the server has then. `false` if it has another one. */
+  async write(lease: LeaseToWrite, view: LeaseView, limitMs?: number): Promise<boolean> {
     const what = `${isNew(lease) ? 'POST' : 'PUT'} Lease ${lease.metadata.name}`;
-    return this.ask(what, (leases, signal) => leases.write(lease, signal), limitMs);
+    const written = await this.ask(what, (leases, signal) => leases.write(lease, signal), limitMs);
+    if (written) view.observe(written);
+    return written !== undefined;
   }
 
   delete(lease: Lease): Promise<boolean> {

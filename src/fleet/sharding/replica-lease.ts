@@ -156,14 +156,8 @@ export class ReplicaLease {
     const isOurs = () => view.lease !== undefined && holderOf(view.lease) === session;
     let isWritten = false;
     if (isOurs()) [isWritten] = await Promise.all([this.#put(known, timing.durationMs), read(timing.durationMs)]);
-    if (!isWritten && isOurs() && view.lease === known) {
-      const now = await leases.get(leaseName, timing.durationMs);
-      // Its own write, whose answer is late or lost, or an edit. If it still names the session, no other process has ended it.
-      if (view.lease === known) {
-        if (now) view.accept(now);
-        else view.acceptAbsence();
-      }
-    }
+    // Its own write, whose answer is late or lost, or an edit. If it still names the session, no other process has ended it.
+    if (!isWritten && isOurs() && view.lease === known) await leases.look(leaseName, view, timing.durationMs);
     // Another attempt may have found that it is over.
     if (!this.#isBegun || this.session !== session) return;
     if (!isOurs()) this.#endSession();
@@ -201,9 +195,7 @@ export class ReplicaLease {
       this.#succeed(start);
       return true;
     }
-    const now = await leases.get(leaseName);
-    if (now) view.observe(now);
-    else view.acceptAbsence();
+    await leases.look(leaseName, view);
     throw new Error('another process changed it');
   }
 
@@ -212,7 +204,7 @@ export class ReplicaLease {
   }
 
   /** Whether the server has it like this now. */
-  async #put(known: Lease | undefined, limitMs?: number): Promise<boolean> {
+  #put(known: Lease | undefined, limitMs?: number): Promise<boolean> {
     const { leases, replicas, name, leaseName, identity, weight, clock, timing } = this.#context;
     const { labels, annotations, ...rest } = known?.metadata ?? { name: leaseName };
     const facts = replicaAnnotations({ identity, weight: this.isLeaving ? 0 : weight });
@@ -222,9 +214,7 @@ export class ReplicaLease {
       annotations: { ...annotations, ...facts },
     };
     const spec = heldSpec(known, this.session, { clock, durationMs: timing.durationMs });
-    const written = await leases.write({ metadata, spec }, limitMs);
-    if (written) replicas.viewOf(leaseName).observe(written);
-    return written !== undefined;
+    return leases.write({ metadata, spec }, replicas.viewOf(leaseName), limitMs);
   }
 
   #isOwn(session: string): boolean {

@@ -44,7 +44,7 @@ export class Replicas {
   /** The Lease of the replica of a session. If it was never seen, its whole duration counts from now. */
   viewOfSession(session: string): LeaseView {
     const view = this.viewOf(replicaLeaseName(this.#options.name, identityOf(session)));
-    if (!view.isKnown) view.acceptAbsence();
+    if (!view.observation) view.acceptAbsence();
     return view;
   }
 
@@ -100,15 +100,11 @@ export class Replicas {
   async #end(session: string): Promise<boolean> {
     const { leases, name, clock } = this.#options;
     const view = this.viewOfSession(session);
-    const lease = await leases.get(replicaLeaseName(name, identityOf(session)));
-    if (lease) view.accept(lease);
-    else view.acceptAbsence();
+    const lease = await leases.look(replicaLeaseName(name, identityOf(session)), view);
     if (lease && holderOf(lease) !== session) return true;
     if (view.isLive) return false;
     if (!lease) return true;
-    const written = await leases.write({ metadata: lease.metadata, spec: releasedSpec(lease, clock) });
-    if (written) view.observe(written);
-    return written !== undefined;
+    return leases.write({ metadata: lease.metadata, spec: releasedSpec(lease, clock) }, view);
   }
 
   get #others(): readonly { readonly view: LeaseView; readonly facts: ReplicaFacts }[] {

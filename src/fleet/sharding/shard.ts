@@ -194,7 +194,7 @@ export class Shard {
   }
 
   async #take(): Promise<boolean> {
-    const { clock, timing, own, replicas } = this.#context;
+    const { leases, clock, timing, own, replicas } = this.#context;
     const { lease, seenAt: releasedAt } = this.view;
     const holder = this.#holder;
     // The one that is valid now: while others are fenced it may end, and what is written then gives the shard to nobody.
@@ -208,7 +208,7 @@ export class Shard {
       this.#taken = session;
       if (holder !== session) this.#from = from;
     } else {
-      await this.#read();
+      await leases.look(this.leaseName, this.view);
     }
     return true;
   }
@@ -217,25 +217,18 @@ export class Shard {
     if (this.#term) this.#end('handed_over');
     // Also if no answer comes: others may own it from now on, until it is taken again.
     this.#taken = undefined;
+    const { leases, clock } = this.#context;
     const { lease } = this.view;
-    if (await this.#write(lease, releasedSpec(lease, this.#context.clock))) return true;
-    await this.#read();
+    if (await this.#write(lease, releasedSpec(lease, clock))) return true;
+    await leases.look(this.leaseName, this.view);
     return false;
   }
 
-  async #read(): Promise<void> {
-    const lease = await this.#context.leases.get(this.leaseName);
-    if (lease) this.view.observe(lease);
-    else this.view.acceptAbsence();
-  }
-
   /** Whether the server has it like this now. It has not if the Lease is another one than `lease`. */
-  async #write(lease: Lease | undefined, spec: LeaseSpec): Promise<boolean> {
+  #write(lease: Lease | undefined, spec: LeaseSpec): Promise<boolean> {
     const { leases, labels } = this.#context;
     const known = lease?.metadata;
     const metadata = { ...known, name: this.leaseName, labels: { ...known?.labels, ...labels } };
-    const written = await leases.write({ metadata, spec });
-    if (written) this.view.observe(written);
-    return written !== undefined;
+    return leases.write({ metadata, spec }, this.view);
   }
 }
