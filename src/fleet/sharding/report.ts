@@ -75,15 +75,15 @@ export class ShardingReport {
   }
 
   /** A request for a Lease failed. */
-  failed(lease: LeaseFailed['lease'], error: unknown, of: LeaseKind = lease): void {
+  failed(lease: LeaseKind, error: unknown): void {
     const { leaseDurationMs, name, observer } = this.#options;
     const { deadlineMs } = timingOf(leaseDurationMs);
     const reason = reasonOf(error);
-    emit(observer, 'lease-failure', { fleet: name, lease, message: reason });
+    emit(observer, 'lease-failure', { fleet: name, lease: lease === 'shard' ? 'shard' : 'replica', message: reason });
     const consequence = `a replica stops its work when it could not renew its own for ${deadlineMs / 1_000} s`;
     const message = `a Lease of fleet ${name} cannot be written or read at the moment (${consequence}): ${reason}`;
-    this.#warnings.add(this.#subject(of), 'lease', { message });
-    if (of === 'replica') this.#remind(reason);
+    this.#warnings.add(this.#subject(lease), 'lease', { message });
+    if (lease === 'replica') this.#remind(reason);
   }
 
   /** Warns again and again while the own Lease cannot be renewed: until then this replica does nothing. */

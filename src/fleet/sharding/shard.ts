@@ -24,8 +24,6 @@ export interface ShardContext {
   readonly report: ShardingReport;
   /** Whether it should own this one, which it then may; `undefined` while it does not know. */
   wants(shard: number): boolean | undefined;
-  /** Nothing of this replica works on it. */
-  isIdle(shard: number): boolean;
   /** The owner may be another one. */
   changed(shard: Shard): void;
 }
@@ -63,6 +61,8 @@ export class Shard {
   readonly index: number;
   readonly leaseName: string;
   readonly view: LeaseView;
+  /** What this replica does with its clusters, and with objects of the hub. */
+  readonly works = new Set<object>();
   readonly #context: ShardContext;
   #term: ShardTerm | undefined;
   /** The session with which this replica took it, until it is released. */
@@ -149,12 +149,12 @@ export class Shard {
 
   /** What is to be done now, if anything. */
   #next(): 'release' | 'take' | 'nothing' {
-    const { wants, own, isIdle, replicas } = this.#context;
+    const { wants, own, replicas } = this.#context;
     const { lease, isLive: mayBeHeld } = this.view;
     const holder = this.#holder;
     const wanted = wants(this.index);
     if (wanted === undefined) return 'nothing';
-    if (!wanted) return holder === own.session && isIdle(this.index) ? 'release' : 'nothing';
+    if (!wanted) return holder === own.session && this.works.size === 0 ? 'release' : 'nothing';
     if (this.#isTaken) return 'nothing';
     const isFree = lease ? holder === undefined || holder === own.session || !replicas.isLive(holder) : !mayBeHeld;
     return isFree ? 'take' : 'nothing';

@@ -55,8 +55,6 @@ export class Sharding implements Ownership {
   readonly #own: ReplicaLease;
   readonly #report: ShardingReport;
   readonly #changes: OwnershipChanges;
-  /** By shard, the work on its keys. */
-  readonly #inUse = new Map<number, Set<object>>();
   /** By shard, who should own it, as this replica sees it now. */
   #wanted: readonly (string | undefined)[] = [];
   #wantedOf = '';
@@ -90,7 +88,6 @@ export class Sharding implements Ownership {
       own: this.#own,
       labels: labelsOf(name, 'shard'),
       wants: (shard) => this.#wants(shard),
-      isIdle: (shard) => !this.#inUse.get(shard)?.size,
       changed: (shard) => this.#shardChanged(shard),
     };
     this.#shards = Array.from({ length: shards }, (_, index) => new Shard(index, shardLeaseName(name, index), context));
@@ -112,22 +109,17 @@ export class Sharding implements Ownership {
   }
 
   ownerOf(key: string): Owner {
-    const index = shardOf(key, this.#options.shards);
-    const shard = this.#shards[index];
-    if (!shard) throw new RangeError(`there is no shard ${index}`);
-    return this.#ownerOf(shard);
+    return this.#ownerOf(this.#shardWith(key));
   }
 
   enter(key: string, work: object): void {
-    const index = shardOf(key, this.#options.shards);
-    this.#inUse.set(index, (this.#inUse.get(index) ?? new Set()).add(work));
+    this.#shardWith(key).works.add(work);
   }
 
   leave(key: string, work: object): void {
-    const index = shardOf(key, this.#options.shards);
-    const works = this.#inUse.get(index);
-    if (!works?.delete(work) || works.size > 0) return;
-    this.#shards[index]?.reconcile();
+    const shard = this.#shardWith(key);
+    if (!shard.works.delete(work) || shard.works.size > 0) return;
+    shard.reconcile();
     this.#own.wake();
   }
 
@@ -151,6 +143,13 @@ export class Sharding implements Ownership {
       this.#cancelExpiry();
       for (const shard of this.#shards) shard.stop();
     }
+  }
+
+  #shardWith(key: string): Shard {
+    const index = shardOf(key, this.#shards.length);
+    const shard = this.#shards[index];
+    if (!shard) throw new RangeError(`there is no shard ${index}`);
+    return shard;
   }
 
   #ownerOf(shard: Shard): Owner {
@@ -180,8 +179,7 @@ export class Sharding implements Ownership {
 
   /** A watch shows a Lease. */
   #applied(lease: Lease): void {
-    if (!this.#observe(lease)) return;
-    if (!isReplica(lease)) return;
+    if (!this.#observe(lease) || !isReplica(lease)) return;
     if (lease.metadata.name === this.#own.leaseName) this.#own.observe(lease);
     this.#changed();
   }
@@ -227,7 +225,7 @@ export class Sharding implements Ownership {
     // A renewal does not wait for it.
     this.#deleteDead().then(
       () => this.#report.succeeded('dead replica'),
-      (error: unknown) => this.#report.failed('replica', error, 'dead replica'),
+      (error: unknown) => this.#report.failed('dead replica', error),
     );
   }
 
@@ -265,7 +263,7 @@ export class Sharding implements Ownership {
   }
 
   #shardChanged(shard: Shard): void {
-    if (this.#own?.isLeaving) this.#own.wake();
+    if (this.#own.isLeaving) this.#own.wake();
     this.#changes.report(shard.index, this.#ownerOf(shard));
   }
 
