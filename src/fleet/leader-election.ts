@@ -47,8 +47,7 @@ export class LeaderElection {
   /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
   constructor(options: LeaderElectionOptions) {
     this.#settings = parseOptionsWith(electionSchema, options);
-    const { hub, namespace, name, identity, clock, logger, leaseDurationMs, renewDeadlineMs, retryPeriodMs } =
-      this.#settings;
+    const { hub, namespace, name, identity, clock, logger, leaseDurationMs, renewDeadlineMs } = this.#settings;
     this.identity = identity ?? uniqueIdentity();
     this.#wait = new Wait(clock);
     this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
@@ -58,8 +57,8 @@ export class LeaderElection {
       identity: this.identity,
       durationMs: leaseDurationMs,
       deadlineMs: renewDeadlineMs,
-      // So that a request which hangs leaves time for another.
-      requestTimeoutMs: (renewDeadlineMs - retryPeriodMs) / 2,
+      // As client-go's. A request that hangs leaves time for another.
+      requestTimeoutMs: renewDeadlineMs / 2,
       clock,
       changed: this.#wait.wake,
     });

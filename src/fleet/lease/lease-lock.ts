@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec } from './lease.ts';
-import { type Leases, PatientLeases } from './leases.ts';
+import { LeaseRequests, type Leases } from './leases.ts';
 
 export interface LeaseLockOptions {
   readonly leases: Leases;
@@ -16,7 +16,7 @@ export interface LeaseLockOptions {
   readonly durationMs: number;
   /** Milliseconds for which the lock is held after the start of the last successful request. Less than `durationMs`. */
   readonly deadlineMs: number;
-  /** Milliseconds after which a request is given up, if the server is fast. */
+  /** Milliseconds after which a request is given up. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
   /** Called when the known state of the Lease may have changed. */
@@ -28,7 +28,7 @@ export class LeaseLock {
   readonly name: string;
   readonly identity: string;
   readonly #view: LeaseView;
-  readonly #leases: PatientLeases;
+  readonly #leases: LeaseRequests;
   readonly #options: LeaseLockOptions;
   #heldUntil = Number.NEGATIVE_INFINITY;
 
@@ -37,7 +37,7 @@ export class LeaseLock {
     this.name = name;
     this.identity = identity;
     this.#view = new LeaseView(clock, durationMs);
-    this.#leases = new PatientLeases(options.leases, { ...options, longestRequestMs: options.deadlineMs });
+    this.#leases = new LeaseRequests(options.leases, clock, options.requestTimeoutMs);
     this.#options = options;
   }
 

@@ -1,7 +1,4 @@
-/**
- * The Leases of one namespace on one server. A change succeeds only if no other process has made one in the meantime. A server that is only
- * slow is waited for.
- */
+/** The Leases of one namespace on one server. A change succeeds only if no other process has made one in the meantime. */
 import { ApiError } from '../../errors/index.ts';
 import { type ApiServerConfig, within } from '../../rest/api/api-server.ts';
 import { ResourceClient } from '../../rest/api/resource-client.ts';
@@ -101,34 +98,23 @@ function readLease(answer: unknown): Lease {
   }
 }
 
-export interface Patience {
-  readonly clock: Clock;
-  /** Milliseconds that a request gets if the server is fast. */
-  readonly requestTimeoutMs: number;
-  /** Milliseconds that it gets at most. */
-  readonly longestRequestMs: number;
-}
-
-export class PatientLeases<T extends Leases = Leases> {
+/** Requests for Leases, each within a time limit. Their answers are shown to views. */
+export class LeaseRequests<T extends Leases = Leases> {
   readonly #leases: T;
-  readonly #patience: Patience;
-  #limitMs: number;
+  readonly #clock: Clock;
+  readonly #limitMs: number;
 
-  constructor(leases: T, patience: Patience) {
+  /** `limitMs`: milliseconds that a request may take. */
+  constructor(leases: T, clock: Clock, limitMs: number) {
     this.#leases = leases;
-    this.#patience = patience;
-    this.#limitMs = patience.requestTimeoutMs;
-  }
-
-  /** Milliseconds that the next request gets. */
-  get limitMs(): number {
-    return this.#limitMs;
+    this.#clock = clock;
+    this.#limitMs = limitMs;
   }
 
   /** Gets it, and shows it to `view`, unless the view has seen something meanwhile: that may be newer. */
-  async look(name: string, view: LeaseView, limitMs?: number): Promise<Lease | undefined> {
+  async look(name: string, view: LeaseView): Promise<Lease | undefined> {
     const before = view.observation;
-    const lease = await this.ask(`GET Lease ${name}`, (leases, signal) => leases.get(name, signal), limitMs);
+    const lease = await this.ask(`GET Lease ${name}`, (leases, signal) => leases.get(name, signal));
     if (view.observation !== before) return lease;
     if (lease) view.accept(lease);
     else view.acceptAbsence();
@@ -136,9 +122,9 @@ export class PatientLeases<T extends Leases = Leases> {
   }
 
   /** See `Leases`. Shows `view` what the server has then. `false` if it has another one. */
-  async write(lease: LeaseToWrite, view: LeaseView, limitMs?: number): Promise<boolean> {
+  async write(lease: LeaseToWrite, view: LeaseView): Promise<boolean> {
     const what = `${isNew(lease) ? 'POST' : 'PUT'} Lease ${lease.metadata.name}`;
-    const written = await this.ask(what, (leases, signal) => leases.write(lease, signal), limitMs);
+    const written = await this.ask(what, (leases, signal) => leases.write(lease, signal));
     if (written) view.observe(written);
     return written !== undefined;
   }
@@ -147,25 +133,8 @@ export class PatientLeases<T extends Leases = Leases> {
     return this.ask(`DELETE Lease ${lease.metadata.name}`, (leases, signal) => leases.delete(lease, signal));
   }
 
-  /** Runs one request. The next one gets twice the time that it took, or twice its limit if that has passed. */
-  async ask<R>(
-    what: string,
-    request: (leases: T, signal: AbortSignal) => Promise<R>,
-    limitMs = this.#limitMs,
-  ): Promise<R> {
-    const { clock, requestTimeoutMs, longestRequestMs } = this.#patience;
-    const start = clock.uptime();
-    const remember = (ms: number) => {
-      this.#limitMs = Math.min(Math.max(2 * ms, requestTimeoutMs), longestRequestMs);
-    };
-    try {
-      const message = `${what}: no answer for ${(limitMs / 1_000).toFixed(1)} s`;
-      const answer = await within(clock, limitMs, message, (signal) => request(this.#leases, signal));
-      remember(clock.uptime() - start);
-      return answer;
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'API_TIMEOUT') remember(limitMs);
-      throw error;
-    }
+  ask<R>(what: string, request: (leases: T, signal: AbortSignal) => Promise<R>): Promise<R> {
+    const message = `${what}: no answer for ${(this.#limitMs / 1_000).toFixed(1)} s`;
+    return within(this.#clock, this.#limitMs, message, (signal) => request(this.#leases, signal));
   }
 }

@@ -91,10 +91,10 @@ export interface Timing {
   readonly retryMs: number;
   /** Before a failed change of a shard's Lease is tried again. */
   readonly shardRetryMs: number;
-  /** For a request, if the hub is fast. */
+  /** For a request. */
   readonly requestTimeoutMs: number;
-  /** For a request, however slow the hub is. */
-  readonly longestRequestMs: number;
+  /** For a renewal after the deadline, before the next one begins. */
+  readonly patienceMs: number;
   /** The least time that a renewal gets before the deadline. */
   readonly shortestMs: number;
 }
@@ -111,8 +111,8 @@ export function timingOf(durationMs: number): Timing {
     renewMs: durationMs / 4,
     retryMs: durationMs / 60,
     shardRetryMs: durationMs / 15,
-    requestTimeoutMs: durationMs / 6,
-    longestRequestMs: durationMs / 3,
+    requestTimeoutMs: durationMs / 3,
+    patienceMs: durationMs / 6,
     shortestMs: durationMs / 30,
   };
 }

@@ -7,13 +7,13 @@ import { within } from '../../rest/api/api-server.ts';
 import { abortable } from '../../util/abortable.ts';
 import { type Clock, Wait } from '../clock.ts';
 import { heldSpec, holderOf, type Lease } from '../lease/lease.ts';
-import type { PatientLeases } from '../lease/leases.ts';
+import type { LeaseRequests } from '../lease/leases.ts';
 import { identityOf, labelsOf, millisecondsTo, replicaAnnotations, sessionName, spread, type Timing } from './names.ts';
 import type { Replicas } from './replicas.ts';
 import type { ShardingReport } from './report.ts';
 
 export interface ReplicaLeaseContext {
-  readonly leases: PatientLeases;
+  readonly leases: LeaseRequests;
   /** Of the fleet. */
   readonly name: string;
   /** Of the Lease. */
@@ -26,7 +26,7 @@ export interface ReplicaLeaseContext {
   readonly random: () => number;
   readonly replicas: Replicas;
   /** Asks the server for all Leases as they are at this moment, and repairs those of its own shards. */
-  read(limitMs?: number): Promise<void>;
+  read(): Promise<void>;
   /** All that the Leases of shards name. */
   sessions(): ReadonlySet<string>;
   /** Nothing of this replica is left to release. */
@@ -141,23 +141,24 @@ export class ReplicaLease {
    * more. The renewal continues: a hub that is only slow answers in the end, and that counts from `start`.
    */
   async #patientlyRenew(start: number): Promise<void> {
-    const { clock, timing, leases } = this.#context;
-    const limitMs = this.isValid ? Math.max((this.#heldUntil - start) / 2, timing.shortestMs) : leases.limitMs;
+    const { clock, timing } = this.#context;
+    const half = Math.max((this.#heldUntil - start) / 2, timing.shortestMs);
+    const limitMs = this.isValid ? half : timing.patienceMs;
     const message = `PUT Lease ${this.leaseName}: no answer for ${(limitMs / 1_000).toFixed(1)} s`;
     await within(clock, limitMs, message, (signal) => abortable(() => this.#renew(start), signal));
   }
 
   /** Writes it on top of the newest version that an answer or the watch has shown. Only when all Leases have been read too is it renewed. */
   async #renew(start: number): Promise<void> {
-    const { leases, leaseName, replicas, read, timing } = this.#context;
+    const { leases, leaseName, replicas, read } = this.#context;
     const { session } = this;
     const view = replicas.viewOf(leaseName);
     const known = view.lease;
     const isOurs = () => view.lease !== undefined && holderOf(view.lease) === session;
     let isWritten = false;
-    if (isOurs()) [isWritten] = await Promise.all([this.#put(known, timing.durationMs), read(timing.durationMs)]);
+    if (isOurs()) [isWritten] = await Promise.all([this.#put(known), read()]);
     // Its own write, whose answer is late or lost, or an edit. If it still names the session, no other process has ended it.
-    if (!isWritten && isOurs() && view.lease === known) await leases.look(leaseName, view, timing.durationMs);
+    if (!isWritten && isOurs() && view.lease === known) await leases.look(leaseName, view);
     // Another attempt may have found that it is over.
     if (!this.#isBegun || this.session !== session) return;
     if (!isOurs()) this.#endSession();
@@ -204,7 +205,7 @@ export class ReplicaLease {
   }
 
   /** Whether the server has it like this now. */
-  #put(known: Lease | undefined, limitMs?: number): Promise<boolean> {
+  #put(known: Lease | undefined): Promise<boolean> {
     const { leases, replicas, name, leaseName, identity, weight, clock, timing } = this.#context;
     const { labels, annotations, ...rest } = known?.metadata ?? { name: leaseName };
     const facts = replicaAnnotations({ identity, weight: this.isLeaving ? 0 : weight });
@@ -214,7 +215,7 @@ export class ReplicaLease {
       annotations: { ...annotations, ...facts },
     };
     const spec = heldSpec(known, this.session, { clock, durationMs: timing.durationMs });
-    return leases.write({ metadata, spec }, replicas.viewOf(leaseName), limitMs);
+    return leases.write({ metadata, spec }, replicas.viewOf(leaseName));
   }
 
   #isOwn(session: string): boolean {

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
-import { PatientLeases } from '../lease/leases.ts';
+import { LeaseRequests } from '../lease/leases.ts';
 import { type Owner, type Ownership, type OwnershipListener, shardLost } from '../membership/ownership.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import type { LeaseSource } from './lease-source.ts';
@@ -49,7 +49,7 @@ export interface ShardingOptions {
 
 export class Sharding implements Ownership {
   readonly #options: ShardingOptions;
-  readonly #leases: PatientLeases<LeaseSource>;
+  readonly #leases: LeaseRequests<LeaseSource>;
   readonly #shards: readonly Shard[];
   readonly #replicas: Replicas;
   readonly #own: ReplicaLease;
@@ -71,14 +71,14 @@ export class Sharding implements Ownership {
     const leaseName = replicaLeaseName(name, identity);
     this.#report = new ShardingReport(options);
     this.#changes = new OwnershipChanges(options.logger, shards);
-    this.#leases = new PatientLeases(leases, { ...timing, clock });
+    this.#leases = new LeaseRequests(leases, clock, timing.requestTimeoutMs);
     const { durationMs } = timing;
     this.#replicas = new Replicas({ leases: this.#leases, clock, name, durationMs, own: leaseName });
     const common = { leases: this.#leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
     this.#own = new ReplicaLease({
       ...common,
       ...{ name, leaseName, identity, nonce, weight },
-      read: (limitMs) => this.#read(limitMs),
+      read: () => this.#read(),
       sessions: () => this.#sessions,
       isGone: () => this.#shards.every(({ isGone }) => isGone),
       changed: () => this.#changed(),
@@ -210,9 +210,9 @@ export class Sharding implements Ownership {
   }
 
   /** Reads all Leases. A shard whose Lease is missing has no owner. No replica takes it before all of them know that. */
-  async #read(limitMs?: number): Promise<void> {
+  async #read(): Promise<void> {
     const before = this.#shards.map(({ view }) => view.lease);
-    const all = await this.#leases.ask('list Leases', (leases, signal) => leases.list(signal), limitMs);
+    const all = await this.#leases.ask('list Leases', (leases, signal) => leases.list(signal));
     for (const lease of all) this.#observe(lease);
     const listed = new Set(all.map(({ metadata }) => metadata.name));
     const missing = this.#shards.filter(({ leaseName }) => !listed.has(leaseName));

@@ -170,7 +170,7 @@ describe('replicas that share a fleet, where something fails', () => {
       if (refuses) refused += 1;
       return refuses;
     });
-    // Then its place ends in 5 s, which is the limit of a request too.
+    // Then its place ends in 5 s.
     one.clock.advance(15_000);
     await until(t, () => refused > 0);
     await one.passUntil(() => changes().length >= 2);
