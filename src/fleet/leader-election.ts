@@ -37,7 +37,8 @@ export class LeaderElection {
   readonly #lock: LeaseLock;
   readonly #wait: Wait;
   readonly #warnings: WarningLimiter;
-  #isRunning = false;
+  /** Of the run that goes on. */
+  #callbacks: ElectionCallbacks | undefined;
   #leads = false;
   /** The last leader that `onNewLeader` was called with. */
   #reported: string | undefined;
@@ -60,7 +61,7 @@ export class LeaderElection {
       // As client-go's. A request that hangs leaves time for another.
       requestTimeoutMs: renewDeadlineMs / 2,
       clock,
-      changed: this.#wait.wake,
+      changed: () => this.#changed(),
     });
     this.#report(false);
   }
@@ -82,24 +83,24 @@ export class LeaderElection {
    */
   async run(options: LeaderElectionRun): Promise<void> {
     const { signal = new AbortController().signal, ...callbacks } = parseOptionsWith(runSchema, options);
-    if (this.#isRunning)
+    if (this.#callbacks)
       throw new FleetError('FLEET_CLOSED', `run of LeaderElection ${this.#lock.name} goes on already`);
-    this.#isRunning = true;
+    this.#callbacks = callbacks;
     try {
-      if (await this.#acquire(signal, callbacks)) await this.#lead(signal, callbacks);
+      if (await this.#acquire(signal)) await this.#lead(signal, callbacks);
     } finally {
-      this.#isRunning = false;
+      this.#callbacks = undefined;
     }
   }
 
   /** Resolves with whether it leads, which it does unless the signal aborts. */
-  async #acquire(signal: AbortSignal, callbacks: ElectionCallbacks): Promise<boolean> {
+  async #acquire(signal: AbortSignal): Promise<boolean> {
     const { clock, retryPeriodMs } = this.#settings;
     while (!signal.aborted) {
       const held = await this.#try(async () => {
         await this.#lock.look();
         return !signal.aborted && this.#lock.hold();
-      }, callbacks);
+      });
       if (held && signal.aborted) {
         // The signal aborted while the Lease was being taken.
         await this.#release();
@@ -111,59 +112,51 @@ export class LeaderElection {
     return false;
   }
 
-  async #lead(signal: AbortSignal, callbacks: ElectionCallbacks): Promise<void> {
-    const { logger } = this.#settings;
-    const leading = new AbortController();
-    const cancel = () => leading.abort(signal.reason);
-    if (signal.aborted) cancel();
-    signal.addEventListener('abort', cancel, { once: true });
+  async #lead(signal: AbortSignal, { onStartedLeading, onStoppedLeading }: ElectionCallbacks): Promise<void> {
+    const { clock, logger } = this.#settings;
+    const lost = new AbortController();
     const renewal = new AbortController();
     let hasEnded = false;
-    let failure: { readonly error: unknown } | undefined;
-    const stopRenewing = () => {
-      if (failure || (hasEnded && signal.aborted)) renewal.abort();
-    };
-    // It may return early, fail, or go on after its signal aborted.
-    const work = (async () => callbacks.onStartedLeading(leading.signal))()
-      .catch((error: unknown) => {
-        failure = { error };
-      })
-      .then(() => {
-        hasEnded = true;
-        stopRenewing();
-      });
+    let hasFailed = false;
     this.#report(true);
-    signal.addEventListener('abort', stopRenewing, { once: true });
-    const attempts = this.#renew(renewal.signal, callbacks);
-    if (await this.#isLost(renewal.signal)) leading.abort(this.#lossOf());
+    const work = (async () => onStartedLeading(AbortSignal.any([signal, lost.signal])))();
+    work.then(
+      () => {
+        hasEnded = true;
+        this.#wait.wake();
+      },
+      () => {
+        hasFailed = true;
+        this.#wait.wake();
+      },
+    );
+    signal.addEventListener('abort', this.#wait.wake, { once: true });
+    const attempts = this.#renew(renewal.signal);
+    // The work may return early, and go on after its signal aborted.
+    while (!hasFailed && !(hasEnded && signal.aborted)) {
+      if (!this.#lock.isHeld) {
+        lost.abort(this.#lossOf());
+        break;
+      }
+      await this.#wait.for(this.#lock.heldUntil - clock.uptime());
+    }
+    signal.removeEventListener('abort', this.#wait.wake);
     this.#report(false);
-    if (callbacks.onStoppedLeading) guard(logger, this.#fields, 'onStoppedLeading', callbacks.onStoppedLeading);
+    if (onStoppedLeading) guard(logger, this.#fields, 'onStoppedLeading', onStoppedLeading);
     renewal.abort();
-    signal.removeEventListener('abort', cancel);
-    signal.removeEventListener('abort', stopRenewing);
-    await Promise.all([work, attempts]);
+    await Promise.allSettled([work, attempts]);
     await this.#release();
-    if (failure) throw failure.error;
+    await work;
   }
 
   /** Until the signal aborts. */
-  async #renew(signal: AbortSignal, callbacks: ElectionCallbacks): Promise<void> {
+  async #renew(signal: AbortSignal): Promise<void> {
     const { clock, retryPeriodMs } = this.#settings;
     for (;;) {
       await pause(retryPeriodMs, signal, clock).catch(() => undefined);
       if (signal.aborted) return;
-      await this.#try(() => this.#lock.hold(), callbacks);
+      await this.#try(() => this.#lock.hold());
     }
-  }
-
-  /** Resolves with `true` when the Lease is lost, with `false` when the signal aborts before. */
-  async #isLost(signal: AbortSignal): Promise<boolean> {
-    signal.addEventListener('abort', this.#wait.wake, { once: true });
-    while (!signal.aborted) {
-      if (!this.#lock.isHeld) return true;
-      await this.#wait.for(this.#lock.heldUntil - this.#settings.clock.uptime());
-    }
-    return false;
   }
 
   async #release(): Promise<void> {
@@ -177,8 +170,8 @@ export class LeaderElection {
     }
   }
 
-  async #try(attempt: () => Promise<boolean> | false, { onNewLeader }: ElectionCallbacks): Promise<boolean> {
-    const { logger, name } = this.#settings;
+  async #try(attempt: () => Promise<boolean>): Promise<boolean> {
+    const { name } = this.#settings;
     const subject = { name, fields: this.#fields };
     try {
       const held = await attempt();
@@ -190,13 +183,17 @@ export class LeaderElection {
       const message = `the Lease cannot be acquired or renewed at the moment: ${this.#problem}`;
       this.#warnings.add({ name, fields: { ...this.#fields, ...codeFieldOf(error) } }, 'lease', { message });
       return false;
-    } finally {
-      const { leader } = this;
-      if (leader !== undefined && leader !== this.#reported) {
-        this.#reported = leader;
-        if (onNewLeader) guard(logger, this.#fields, 'onNewLeader', () => onNewLeader(leader));
-      }
     }
+  }
+
+  /** The Lease may have another holder. */
+  #changed(): void {
+    this.#wait.wake();
+    const { leader } = this;
+    if (leader === undefined || leader === this.#reported) return;
+    this.#reported = leader;
+    const { onNewLeader } = this.#callbacks ?? {};
+    if (onNewLeader) guard(this.#settings.logger, this.#fields, 'onNewLeader', () => onNewLeader(leader));
   }
 
   #lossOf(): FleetError {
