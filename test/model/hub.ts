@@ -16,8 +16,6 @@ export interface Weather {
   readonly repeated: number;
 }
 
-const calm: Weather = { delayMs: 50, late: 0, lost: 0, repeated: 0 };
-
 const refusal = new ApiError('API_STATUS', 'the hub is away', { statusCode: 503 });
 
 interface Change {
@@ -47,25 +45,21 @@ export class SimulatedHub {
   readonly #mutedUntil = new Map<Process, number>();
   readonly #behindUntil = new Map<Process, number>();
   #version = 0;
-  weather: Weather = calm;
+  weather: Weather;
   /**
    * Creations take no longer than other messages do. They have no precondition: one that arrives long after a person has deleted
    * the Lease that it was to be could give a shard to two replicas, and nothing can prevent that.
    */
   areCreationsPunctual = false;
-  writes = 0;
 
-  constructor(world: World) {
+  constructor(world: World, weather: Weather) {
     this.#world = world;
+    this.weather = weather;
   }
 
   /** All that Leases name. */
   get holders(): readonly string[] {
     return [...this.#leases.values()].flatMap(({ spec }) => spec?.holderIdentity || []);
-  }
-
-  calmDown(): void {
-    this.weather = calm;
   }
 
   goAway(ms: number): void {
@@ -169,7 +163,6 @@ export class SimulatedHub {
   }
 
   #changed(type: 'applied' | 'deleted', lease: Lease): void {
-    this.writes += 1;
     this.#changes.push({ type, lease });
     for (const watcher of this.#watchers) this.#notify(watcher);
   }

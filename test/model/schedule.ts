@@ -1,13 +1,13 @@
 /** Schedules of the model: who starts when, and what befalls whom. A schedule and its seed say all that happens. */
-import fc from 'fast-check';
 import { Membership } from '../../src/fleet/membership/membership.ts';
 import { identityOf } from '../../src/fleet/sharding/names.ts';
+import { fc } from '../fixtures/property.ts';
 import { SimulatedHub, type Weather } from './hub.ts';
 import { Replica, type Wanted } from './replica.ts';
 import { Process, World } from './world.ts';
 
 /** Clocks run at most so much too fast or too slow. */
-export const drift = 0.1;
+const drift = 0.1;
 const faultsEndMs = 100_000;
 /** After the faults each cluster has an owner at the latest after this time: what is late comes, then the dead expire, then their shards. */
 const recoveryMs = 140_000;
@@ -27,7 +27,7 @@ const fault = fc.oneof(
   { weight: 2, arbitrary: fc.record({ what: fc.constant('delete' as const), at, which: fc.nat(20) }) },
 );
 
-export const schedules = fc.record({
+const schedules = fc.record({
   seed: fc.nat(2 ** 31 - 1),
   weather: fc.record({
     delayMs: fc.constantFrom(20, 200, 1_000, 3_000),
@@ -47,7 +47,7 @@ export const schedules = fc.record({
   faults: fc.array(fault, { maxLength: 8 }),
 });
 
-export type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never;
+type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never;
 
 const calm = { delayMs: 20, late: 0, lost: 0, repeated: 0 } as const;
 const slow = { ...calm, delayMs: 1_000 } as const;
@@ -120,7 +120,7 @@ const special: readonly (Omit<Schedule, 'seed'> & { readonly seeds: readonly num
   },
 ];
 
-export const rare: readonly Schedule[] = special.flatMap(({ seeds, ...schedule }) =>
+const rare: readonly Schedule[] = special.flatMap(({ seeds, ...schedule }) =>
   seeds.map((seed) => ({ ...schedule, seed })),
 );
 
@@ -138,8 +138,7 @@ interface Simulated {
 /** A world with a hub and so many replicas. */
 function simulate({ seed, replicas, drainMs = 0, weather }: Simulated) {
   const world = new World(seed);
-  const hub = new SimulatedHub(world);
-  hub.weather = weather;
+  const hub = new SimulatedHub(world, weather);
   const all: Replica[] = [];
   const start = () => {
     const options = { identity: `replica-${all.length}`, weight: 1, drainMs } as const;
@@ -155,7 +154,7 @@ function simulate({ seed, replicas, drainMs = 0, weather }: Simulated) {
 }
 
 /** Nothing happens but that replicas leave in order, and that each gets another in its place. */
-export const departures = fc.record({
+const departures = fc.record({
   seed: fc.nat(2 ** 31 - 1),
   delayMs: fc.constantFrom(20, 200, 1_000),
   replicas: fc.integer({ min: 2, max: 4 }),
@@ -166,7 +165,7 @@ export const departures = fc.record({
 type Departures = typeof departures extends fc.Arbitrary<infer T> ? T : never;
 
 /** Throws where one that has left holds anything, so that others have to wait until it expires. */
-export async function depart({ delayMs, leaves, ...given }: Departures): Promise<void> {
+async function depart({ delayMs, leaves, ...given }: Departures): Promise<void> {
   const { world, hub, all, start, checkOwned } = simulate({ ...given, weather: { ...calm, delayMs } });
   for (const leave of leaves) {
     world.in(leave.at, () => {
@@ -183,7 +182,7 @@ export async function depart({ delayMs, leaves, ...given }: Departures): Promise
 }
 
 /** Nothing happens but that the hub is away once, for any time, or one replica is cut off. */
-export const absences = fc.record({
+const absences = fc.record({
   seed: fc.nat(2 ** 31 - 1),
   delayMs: fc.constantFrom(20, 100),
   replicas: fc.integer({ min: 1, max: 4 }),
@@ -200,7 +199,7 @@ type Absence = typeof absences extends fc.Arbitrary<infer T> ? T : never;
  * Throws where the owner of a cluster is another one at any moment since all have one. While the hub is away for longer than promised,
  * a cluster may have none.
  */
-export async function outlast({ delayMs, who, at, ms: shortMs, moreMs, ...given }: Absence): Promise<void> {
+async function outlast({ delayMs, who, at, ms: shortMs, moreMs, ...given }: Absence): Promise<void> {
   const ms = who === null ? shortMs + moreMs : shortMs;
   const { world, hub, all } = simulate({ ...given, weather: { ...calm, delayMs } });
   const owners = () => keys.map((key) => all.findIndex((replica) => replica.mayCall(key)));
@@ -221,7 +220,7 @@ export async function outlast({ delayMs, who, at, ms: shortMs, moreMs, ...given 
 }
 
 /** A hub whose every answer takes its time, and for a while much longer. It does all that it is asked for. */
-export const latencies = fc.record({
+const latencies = fc.record({
   seed: fc.nat(2 ** 31 - 1),
   replicas: fc.integer({ min: 1, max: 3 }),
   answerMs: fc.constantFrom(100, 1_500, 1_800, 2_000, 3_000, 4_000, 6_000, 8_000),
@@ -233,7 +232,7 @@ export const latencies = fc.record({
 type Latency = typeof latencies extends fc.Arbitrary<infer T> ? T : never;
 
 /** Throws where a cluster has no owner while a single request ends within a third of a Lease's duration, or soon after it did not. */
-export async function endure({ answerMs, isBehind, hiccup, ...given }: Latency): Promise<void> {
+async function endure({ answerMs, isBehind, hiccup, ...given }: Latency): Promise<void> {
   // A request and its answer.
   const of = (ms: number) => ({ ...calm, delayMs: 10, leastMs: ms / 2 });
   const { world, hub, all, checkOwned } = simulate({ ...given, weather: of(answerMs) });
@@ -250,7 +249,7 @@ export async function endure({ answerMs, isBehind, hiccup, ...given }: Latency):
 }
 
 /** Clusters that have several profiles, which come, go and turn out to be of another cluster. Each replica sees it in its own time. */
-export const inventories = fc.record({
+const inventories = fc.record({
   seed: fc.nat(2 ** 31 - 1),
   replicas: fc.integer({ min: 2, max: 4 }),
   lagMs: fc.constantFrom(20, 2_000, 15_000),
@@ -263,10 +262,9 @@ export const inventories = fc.record({
 type Inventory = typeof inventories extends fc.Arbitrary<infer T> ? T : never;
 
 /** Throws where two replicas may work on one cluster at once, or in the end none does. */
-export async function publish({ seed, replicas, lagMs, changes }: Inventory): Promise<void> {
+async function publish({ seed, replicas, lagMs, changes }: Inventory): Promise<void> {
   const world = new World(seed);
-  const hub = new SimulatedHub(world);
-  hub.weather = calm;
+  const hub = new SimulatedHub(world, calm);
   const clusters = ['0', '1'];
   const all = Array.from({ length: replicas }, (_, index) => {
     const process = new Process(world, 1);
@@ -324,17 +322,10 @@ export async function publish({ seed, replicas, lagMs, changes }: Inventory): Pr
     if (callers(cluster).length === 0) throw new Error(`no replica may call cluster ${cluster} in the end`);
 }
 
-export interface Outcome {
-  /** Milliseconds after the faults in which the last cluster got its owner; `undefined` where all replicas have gone. */
-  readonly recoveredMs: number | undefined;
-  readonly writes: number;
-}
-
 /** Runs a schedule with the real code. Throws where two replicas may call one cluster at once, or one has no owner in the end. */
-export async function play({ seed, weather, replicas, faults }: Schedule): Promise<Outcome> {
+async function play({ seed, weather, replicas, faults }: Schedule): Promise<void> {
   const world = new World(seed);
-  const hub = new SimulatedHub(world);
-  hub.weather = weather;
+  const hub = new SimulatedHub(world, weather);
   hub.areCreationsPunctual = faults.some(({ what }) => what === 'delete');
   const all: Replica[] = [];
   const current = new Map<number, Replica>();
@@ -381,19 +372,65 @@ export async function play({ seed, weather, replicas, faults }: Schedule): Promi
     }
   };
   await world.until(faultsEndMs, check);
-  hub.calmDown();
+  hub.weather = calm;
+  await world.until(faultsEndMs + recoveryMs, check);
+  const alive = all.filter(({ process, hasLeft }) => process.isRunning && !hasLeft);
   // Where one wants no shards, those that do may be left out: another process may have their name.
-  const able = () => {
-    const alive = all.filter(({ process, hasLeft }) => process.isRunning && !hasLeft);
-    return alive.length > 0 && alive.every(({ options }) => options.weight > 0);
-  };
-  let recoveredMs = 0;
-  for (let ms = 0; ms < recoveryMs; ms += 250) {
-    await world.until(faultsEndMs + ms, check);
-    if (keys.some((key) => callers(key).length === 0)) recoveredMs = ms;
-  }
+  const areAble = alive.length > 0 && alive.every(({ options }) => options.weight > 0);
   const alone = keys.filter((key) => callers(key).length === 0);
-  if (able() && alone.length > 0)
+  if (areAble && alone.length > 0)
     throw new Error(`no replica may call ${alone.join()} ${recoveryMs} ms after the faults`);
-  return { recoveredMs: able() ? recoveredMs : undefined, writes: hub.writes };
 }
+
+/** A cluster is published anew under another name, which one replica sees before the other has let it go. */
+const renamed: Inventory = {
+  seed: 0,
+  replicas: 2,
+  lagMs: 20,
+  changes: [
+    { at: 0, profile: 0, cluster: 0 },
+    { at: 0, profile: 0, cluster: null },
+    { at: 0, profile: 3, cluster: 0 },
+  ],
+};
+
+/** `few`: how many random schedules `npm test` plays, beside the examples. */
+const promise = <T>(
+  title: string,
+  few: number,
+  arbitrary: fc.Arbitrary<T>,
+  act: (given: T) => Promise<void>,
+  examples: readonly T[] = [],
+) => ({
+  title,
+  few: few + examples.length,
+  /** Rejects with the smallest schedule that breaks it. */
+  check: (parameters: { readonly numRuns: number; readonly seed?: number }) =>
+    fc.assert(fc.asyncProperty(arbitrary, act), { ...parameters, examples: examples.map((example) => [example]) }),
+});
+
+/** What is promised, whatever happens. */
+export const promises = [
+  promise(
+    'whatever happens to replicas, hub and network, two never own one shard, and each shard gets an owner again',
+    15,
+    schedules,
+    play,
+    rare,
+  ),
+  promise('a hub that is away for less than ten seconds changes nothing, whenever that is', 40, absences, outlast),
+  promise('replicas that leave release all that they have, and others take it', 50, departures, depart),
+  promise(
+    'a hub that does all it is asked for, and answers late, changes nothing while a request takes less than a third of a Lease',
+    30,
+    latencies,
+    endure,
+  ),
+  promise(
+    'clusters whose profiles come and go, and change their IDs, have one replica at a time, and one in the end',
+    40,
+    inventories,
+    publish,
+    [renamed],
+  ),
+];
