@@ -96,7 +96,7 @@ export function accessOf(profile: FleetProfile, providers: CredentialProviders):
   }
 }
 
-/** An aborted attempt is not a failure of its cluster. */
-export function isGivenUp(error: unknown): boolean {
-  return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
+/** An aborted attempt is not a failure of its cluster. What a function of the caller's does with another cluster may be one. */
+export function isGivenUp(name: string, error: unknown): boolean {
+  return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED' && error.profile === name;
 }

@@ -256,7 +256,7 @@ export class ClusterLifecycle {
       await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
       this.#engagement = undefined;
       // An aborted attempt is not a failure of the cluster.
-      if (!isGivenUp(error)) this.#fail(failure, error);
+      if (!isGivenUp(this.name, error)) this.#fail(failure, error);
       this.#context.release(basis, this);
     }
   }

@@ -91,6 +91,19 @@ describe('an onEngage function', () => {
     assert.equal(stateOf(fleet, 'one'), 'Engaged ENGAGED');
   });
 
+  test('that uses another cluster, which was disengaged, puts its own into Backoff: it is not called again without a pause', async (t) => {
+    const { publish, withdraw, spoke, run } = await startHub(t);
+    publish('other', await spoke());
+    const fleet = run({ clock: new ManualClock() });
+    await fleet.synced();
+    const other = fleet.get('fleet/other');
+    withdraw('other');
+    await until(t, () => other.signal.aborted);
+    fleet.onEngage(() => other.informer({ apiVersion: 'v1', kind: 'Namespace' }));
+    publish('one', await spoke());
+    await until(t, () => stateOf(fleet, 'one') === 'Backoff HANDLERS/CLUSTER_DISENGAGED');
+  });
+
   test('that never ends puts the cluster into Backoff after a while, and says what to do', async (t) => {
     const { publish, spoke, run } = await startHub(t);
     const clock = new ManualClock();
