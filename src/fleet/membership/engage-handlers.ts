@@ -14,17 +14,17 @@ export type EngageHandler = (cluster: Cluster) => unknown;
 export type DisengageHandler = (cluster: Cluster, reason: FleetError) => unknown;
 
 /** The registration of a handler. */
-export interface EngageEntry {
+interface EngageEntry {
   /** Calls the handler. After `end` it is not waited for, and its error is ignored. */
-  tell(cluster: Cluster): Promise<void>;
+  readonly tell: EngageHandler;
   end(): void;
 }
 
 export class EngageHandlers {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  /** One for each registration: a function may be registered twice. */
-  readonly #entries = new Set<EngageEntry>();
+  /** One `tell` for each registration: a function may be registered twice. */
+  readonly #tells = new Set<EngageHandler>();
 
   constructor(clock: Clock, timeoutMs: number) {
     this.#clock = clock;
@@ -33,39 +33,35 @@ export class EngageHandlers {
 
   add(handler: EngageHandler): EngageEntry {
     const ended = new AbortController();
-    const entry: EngageEntry = {
-      tell: async (cluster) => {
-        try {
-          await abortable(async () => handler(cluster), ended.signal);
-        } catch (error) {
-          if (!ended.signal.aborted) throw withoutTraps(error);
-        }
-      },
-      end: () => {
-        this.#entries.delete(entry);
-        ended.abort();
-      },
+    const tell = async (cluster: Cluster) => {
+      try {
+        await abortable(async () => handler(cluster), ended.signal);
+      } catch (error) {
+        if (!ended.signal.aborted) throw withoutTraps(error);
+      }
     };
-    this.#entries.add(entry);
-    return entry;
+    const end = () => {
+      this.#tells.delete(tell);
+      ended.abort();
+    };
+    this.#tells.add(tell);
+    return { tell, end };
   }
 
   /** Includes handlers that are added during the iteration. */
-  *[Symbol.iterator](): IterableIterator<EngageHandler> {
-    for (const { tell } of this.#entries) yield tell;
+  [Symbol.iterator](): IterableIterator<EngageHandler> {
+    return this.#tells.values();
   }
 
   /** Calls a handler that was registered after the cluster was engaged. Rejects with its error, unless the cluster was disengaged. */
   async tellLate(cluster: Cluster, handler: EngageHandler): Promise<void> {
-    let cancel = () => {};
+    const late = new AbortController();
+    const cancel = this.#clock.after(this.#timeoutMs, () => {
+      const message = `an onEngage function did not end within ${this.#timeoutMs} ms: start long work without waiting for it`;
+      late.abort(new FleetError('TIMEOUT', message, { cluster: cluster.name }));
+    });
     try {
-      const late = new Promise<never>((_, reject) => {
-        const message = `an onEngage function did not end within ${this.#timeoutMs} ms: start long work without waiting for it`;
-        cancel = this.#clock.after(this.#timeoutMs, () =>
-          reject(new FleetError('TIMEOUT', message, { cluster: cluster.name })),
-        );
-      });
-      await abortable(() => Promise.race([late, (async () => handler(cluster))()]), cluster.signal);
+      await abortable(async () => handler(cluster), AbortSignal.any([cluster.signal, late.signal]));
     } catch (error) {
       if (!cluster.signal.aborted) throw withoutTraps(error);
     } finally {

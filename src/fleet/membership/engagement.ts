@@ -117,11 +117,6 @@ export class Engagement {
     return this.#config?.access.cluster.server ?? '';
   }
 
-  /** Why it was aborted or ended. */
-  get reason(): unknown {
-    return this.#controller.signal.reason;
-  }
-
   /** Resolves when all `onEngage` functions have ended. After a rejection call `end`. */
   async begin(): Promise<void> {
     const { providers, preview, clock, engageTimeoutMs } = this.#context;

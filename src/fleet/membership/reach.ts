@@ -1,4 +1,5 @@
 /** Which of this replica's clusters can be reached: what controllers with `on: 'fleet'` receive. */
+import { within } from '../../rest/api/api-server.ts';
 import { pause } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
@@ -128,15 +129,14 @@ export class Reach {
     for (;;) {
       await pause(everyMs, signal, clock).catch(() => undefined);
       if (signal.aborted) return;
-      const late = new AbortController();
-      const cancel = clock.after(answerMs, () => late.abort(new Error(`no answer within ${answerMs} ms`)));
-      const problem = await checkAnswers(cluster.config, AbortSignal.any([signal, late.signal])).then(
+      const failure = await within(clock, answerMs, `no answer within ${answerMs} ms`, (limit) =>
+        checkAnswers(cluster.config, AbortSignal.any([signal, limit])),
+      ).then(
         () => undefined,
-        (error: unknown) => ({ error }),
+        (error: unknown) => failureOf('REQUEST', error),
       );
-      cancel();
       if (signal.aborted || tracked.cluster !== cluster) return;
-      if (problem) this.#isDown(tracked, failureOf('REQUEST', problem.error));
+      if (failure) this.#isDown(tracked, failure);
       else this.#isUp(tracked, { reason: 'ENGAGED', message: cluster.config.access.cluster.server });
     }
   }
