@@ -84,7 +84,7 @@ export class LeaderElection {
   async run(options: LeaderElectionRun): Promise<void> {
     const { signal = new AbortController().signal, ...callbacks } = parseOptionsWith(runSchema, options);
     if (this.#callbacks)
-      throw new FleetError('FLEET_CLOSED', `run of LeaderElection ${this.#lock.name} goes on already`);
+      throw new FleetError('FLEET_CLOSED', `run of LeaderElection ${this.#settings.name} goes on already`);
     this.#callbacks = callbacks;
     try {
       if (await this.#acquire(signal)) await this.#lead(signal, callbacks);

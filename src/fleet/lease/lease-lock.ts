@@ -25,17 +25,13 @@ export interface LeaseLockOptions {
 
 /** Methods that ask the server are called one at a time. */
 export class LeaseLock {
-  readonly name: string;
-  readonly identity: string;
   readonly #view: LeaseView;
   readonly #leases: LeaseRequests;
   readonly #options: LeaseLockOptions;
   #heldUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: LeaseLockOptions) {
-    const { name, identity, clock, durationMs } = options;
-    this.name = name;
-    this.identity = identity;
+    const { clock, durationMs } = options;
     this.#view = new LeaseView(clock, durationMs);
     this.#leases = new LeaseRequests(options.leases, clock, options.requestTimeoutMs);
     this.#options = options;
@@ -59,12 +55,12 @@ export class LeaseLock {
   /** No other process holds it. Where it is gone, only its holder may write it again at once: others may have held it since. */
   get #mayTake(): boolean {
     const { lease, holder, isLive, wasSeen } = this.#view;
-    return this.isHeld || (lease !== undefined && holder === this.identity) || !isLive || !wasSeen;
+    return this.isHeld || (lease !== undefined && holder === this.#options.identity) || !isLive || !wasSeen;
   }
 
   /** Asks the server how it is. Rejects with the failure of the request. */
   async look(): Promise<void> {
-    await this.#leases.look(this.name, this.#view);
+    await this.#leases.look(this.#options.name, this.#view);
     this.#changed();
   }
 
@@ -73,12 +69,12 @@ export class LeaseLock {
    * Rejects with the failure of a request; the server may have done it all the same, which the next attempt finds out.
    */
   async hold(): Promise<boolean> {
-    const { clock, deadlineMs } = this.#options;
+    const { clock, deadlineMs, identity } = this.#options;
     if (!this.#view.observation) await this.look();
     for (const isLast of [false, true]) {
       if (!this.#mayTake) return false;
       const start = clock.uptime();
-      if (await this.#write(heldSpec(this.#view.lease, this.identity, this.#options))) {
+      if (await this.#write(heldSpec(this.#view.lease, identity, this.#options))) {
         this.#heldUntil = start + deadlineMs;
         this.#changed();
         return this.isHeld;
@@ -93,27 +89,28 @@ export class LeaseLock {
    * of a request, or if others change it each time; others then wait until it has expired.
    */
   async release(): Promise<void> {
+    const { name, identity, clock } = this.#options;
     this.#heldUntil = Number.NEGATIVE_INFINITY;
     this.#changed();
     for (const isLast of [false, true]) {
       const { lease } = this.#view;
-      if (!lease || this.holder !== this.identity) return;
-      if (await this.#write(releasedSpec(lease, this.#options.clock))) return;
+      if (!lease || this.holder !== identity) return;
+      if (await this.#write(releasedSpec(lease, clock))) return;
       if (!isLast) await this.look();
     }
-    throw new Error(`Lease ${this.name}: others changed it at each attempt to release it`);
+    throw new Error(`Lease ${name}: others changed it at each attempt to release it`);
   }
 
   /** Whether the server has it like this now. */
   async #write(spec: LeaseSpec): Promise<boolean> {
     const known: Lease['metadata'] | undefined = this.#view.lease?.metadata;
-    const isWritten = await this.#leases.write({ metadata: { ...known, name: this.name }, spec }, this.#view);
+    const isWritten = await this.#leases.write({ metadata: { ...known, name: this.#options.name }, spec }, this.#view);
     if (isWritten) this.#changed();
     return isWritten;
   }
 
   #changed(): void {
-    if (this.#view.holder !== this.identity) this.#heldUntil = Number.NEGATIVE_INFINITY;
+    if (this.holder !== this.#options.identity) this.#heldUntil = Number.NEGATIVE_INFINITY;
     this.#options.changed();
   }
 }

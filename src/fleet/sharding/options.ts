@@ -53,27 +53,10 @@ interface ShardedSettings extends z.output<z.ZodObject<typeof fleetShape>> {
 /** @internal Whose the clusters are, by the options of a fleet. */
 export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSettings): Ownership {
   if (!sharding) return ownsEverything;
-  const { namespace, name, identity, weight, leaseDurationMs } = sharding;
-  const observer = metrics?.observer;
-  const leases = new HubLeases(hub, {
-    namespace,
-    selector: leaseSelector(name),
-    clock,
-    logger,
-    observer,
-  });
-  const ownership = new Sharding({
-    leases,
-    name,
-    identity,
-    shards: shardCount,
-    leaseDurationMs,
-    clock,
-    logger,
-    observer,
-    random: Math.random,
-    weight,
-  });
+  const { namespace, ...options } = sharding;
+  const common = { clock, logger, observer: metrics?.observer };
+  const leases = new HubLeases(hub, { ...common, namespace, selector: leaseSelector(options.name) });
+  const ownership = new Sharding({ ...common, ...options, leases, shards: shardCount, random: Math.random });
   metrics?.shares({ owned: () => ownership.owned, replicas: () => ownership.replicas });
   return ownership;
 }
