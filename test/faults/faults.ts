@@ -10,7 +10,6 @@ import { backoffMs, LeakyBucket } from '../../src/util/backoff.ts';
 import { newNamespace } from '../fixtures/fleet.ts';
 import { Random } from '../fixtures/random.ts';
 import { faultsOf } from './fault-kinds.ts';
-import { measureNeighbours } from './neighbours.ts';
 import { driveTransport } from './transport/drive.ts';
 import { lifetimeMs, startWorld, timeoutMs } from './world.ts';
 
@@ -164,7 +163,6 @@ assert.ok(grown < 8 * 1024 * 1024, `the heap has grown by ${grown} bytes`);
 await providers.close();
 await cluster.close();
 await plugin.remove();
-console.log(await measureNeighbours());
 console.log(await driveTransport({ seed, seconds: seconds / 4 }));
 console.log(
   `${rounds} faults, ${successes} requests answered, ${failures} failed while a fault lasted or was held back; ` +

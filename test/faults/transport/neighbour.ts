@@ -28,7 +28,7 @@ export class Neighbour {
   }
 
   /** Asks, again and again, until it is over. What it cannot do because the instance was closed ends it too. */
-  async ask(providers: CredentialProviders, isOver: () => boolean, pairs = this.pairs): Promise<void> {
+  async ask(providers: CredentialProviders, isOver: () => boolean): Promise<void> {
     const { url: server, certificateAuthorityData } = this.#cluster;
     const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
     const profile: ClusterProfile = {
@@ -46,7 +46,7 @@ export class Neighbour {
       // The first one runs the plugin, and opens the connection.
       await ask();
       while (!isOver()) {
-        await pairs.sample(ask, () => this.#askBare());
+        await this.pairs.sample(ask, () => this.#askBare());
         await pause(10);
       }
     } catch (error) {
