@@ -275,7 +275,7 @@ export class ClusterLifecycle {
     this.#setStatus(why);
     await engagement.end(disengaged(this.name, why));
     this.#engagement = undefined;
-    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error);
+    if (broken && 'error' in broken) this.#fail(broken.why, broken.error);
     this.#context.release(engagement.basis, this);
   }
 

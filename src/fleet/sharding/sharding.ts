@@ -57,7 +57,6 @@ export class Sharding implements Ownership {
   readonly #changes: OwnershipChanges;
   /** By shard, who should own it, as this replica sees it now. */
   #wanted: readonly (string | undefined)[] = [];
-  #wantedOf = '';
   /** Whether the fleet starts for the first time; `undefined` before the Leases were read. */
   #isNewFleet: boolean | undefined;
   #cancelExpiry = () => {};
@@ -247,17 +246,12 @@ export class Sharding implements Ownership {
     const { clock, identity, shards, weight } = this.#options;
     const { isValid, isLeaving } = this.#own;
     const own = isValid && !isLeaving && weight > 0 ? [identity] : [];
-    const candidates = [...new Set([...this.#replicas.candidates, ...own])].toSorted();
+    const candidates = [...new Set([...this.#replicas.candidates, ...own])];
     this.#cancelExpiry();
     const { nextExpiry } = this.#replicas;
     if (Number.isFinite(nextExpiry) && !this.#stop.signal.aborted)
       this.#cancelExpiry = clock.after(millisecondsTo(nextExpiry, clock), () => this.#changed());
-    // An identity is any text.
-    const of = JSON.stringify(candidates);
-    if (of !== this.#wantedOf) {
-      this.#wantedOf = of;
-      this.#wanted = assignShards(candidates, shards);
-    }
+    this.#wanted = assignShards(candidates, shards);
     for (const shard of this.#shards) shard.reconcile();
     if (isLeaving) this.#own.wake();
   }
