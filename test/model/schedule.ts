@@ -6,6 +6,8 @@ import { SimulatedHub, type Weather } from './hub.ts';
 import { Replica, type Wanted } from './replica.ts';
 import { Process, World } from './world.ts';
 
+type Drawn<A> = A extends fc.Arbitrary<infer T> ? T : never;
+
 /** Clocks run at most so much too fast or too slow. */
 const drift = 0.1;
 const faultsEndMs = 100_000;
@@ -47,7 +49,7 @@ const schedules = fc.record({
   faults: fc.array(fault, { maxLength: 8 }),
 });
 
-type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never;
+type Schedule = Drawn<typeof schedules>;
 
 const calm = { delayMs: 20, late: 0, lost: 0, repeated: 0 } as const;
 const slow = { ...calm, delayMs: 1_000 } as const;
@@ -162,10 +164,8 @@ const departures = fc.record({
   leaves: fc.array(fc.record({ who, at: fc.nat(60_000) }), { minLength: 1, maxLength: 4 }),
 });
 
-type Departures = typeof departures extends fc.Arbitrary<infer T> ? T : never;
-
 /** Throws where one that has left holds anything, so that others have to wait until it expires. */
-async function depart({ delayMs, leaves, ...given }: Departures): Promise<void> {
+async function depart({ delayMs, leaves, ...given }: Drawn<typeof departures>): Promise<void> {
   const { world, hub, all, start, checkOwned } = simulate({ ...given, weather: { ...calm, delayMs } });
   for (const leave of leaves) {
     world.in(leave.at, () => {
@@ -193,13 +193,11 @@ const absences = fc.record({
   moreMs: fc.oneof(fc.constant(0), fc.nat(60_000)),
 });
 
-type Absence = typeof absences extends fc.Arbitrary<infer T> ? T : never;
-
 /**
  * Throws where the owner of a cluster is another one at any moment since all have one. While the hub is away for longer than promised,
  * a cluster may have none.
  */
-async function outlast({ delayMs, who, at, ms: shortMs, moreMs, ...given }: Absence): Promise<void> {
+async function outlast({ delayMs, who, at, ms: shortMs, moreMs, ...given }: Drawn<typeof absences>): Promise<void> {
   const ms = who === null ? shortMs + moreMs : shortMs;
   const { world, hub, all } = simulate({ ...given, weather: { ...calm, delayMs } });
   const owners = () => keys.map((key) => all.findIndex((replica) => replica.mayCall(key)));
@@ -229,10 +227,8 @@ const latencies = fc.record({
   hiccup: fc.record({ answerMs: fc.constantFrom(8_000, 12_000, 25_000), ms: fc.constantFrom(12_000, 40_000) }),
 });
 
-type Latency = typeof latencies extends fc.Arbitrary<infer T> ? T : never;
-
 /** Throws where a cluster has no owner while a single request ends within a third of a Lease's duration, or soon after it did not. */
-async function endure({ answerMs, isBehind, hiccup, ...given }: Latency): Promise<void> {
+async function endure({ answerMs, isBehind, hiccup, ...given }: Drawn<typeof latencies>): Promise<void> {
   // A request and its answer.
   const of = (ms: number) => ({ ...calm, delayMs: 10, leastMs: ms / 2 });
   const { world, hub, all, checkOwned } = simulate({ ...given, weather: of(answerMs) });
@@ -259,7 +255,7 @@ const inventories = fc.record({
   ),
 });
 
-type Inventory = typeof inventories extends fc.Arbitrary<infer T> ? T : never;
+type Inventory = Drawn<typeof inventories>;
 
 /** Throws where two replicas may work on one cluster at once, or in the end none does. */
 async function publish({ seed, replicas, lagMs, changes }: Inventory): Promise<void> {
