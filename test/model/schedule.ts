@@ -390,6 +390,17 @@ const renamed: Inventory = {
   ],
 };
 
+/** The hub is back while a renewal that it never saw is still waited for, by a replica that may send nothing any more. */
+const awaited: Drawn<typeof absences> = {
+  seed: 0,
+  delayMs: 20,
+  replicas: 2,
+  who: null,
+  at: 77_451,
+  ms: 4_058,
+  moreMs: 11_770,
+};
+
 /** `few`: how many random schedules `npm test` plays, beside the examples. */
 const promise = <T>(
   title: string,
@@ -414,7 +425,9 @@ export const promises = [
     play,
     rare,
   ),
-  promise('a hub that is away for less than ten seconds changes nothing, whenever that is', 40, absences, outlast),
+  promise('a hub that is away for less than ten seconds changes nothing, whenever that is', 40, absences, outlast, [
+    awaited,
+  ]),
   promise('replicas that leave release all that they have, and others take it', 50, departures, depart),
   promise(
     'a hub that does all it is asked for, and answers late, changes nothing while a request takes less than a third of a Lease',
