@@ -15,7 +15,8 @@ import { shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
 import { again, announce, disengaged, failureOf, problemsOf, replaced, type Status, shown } from './status.ts';
 
-type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
+/** What of a cluster is claimed. */
+export type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
 
 /** What all lifecycles of a fleet share. */
 export interface LifecycleContext extends EngagementContext, AttemptsContext {

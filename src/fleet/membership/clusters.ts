@@ -2,8 +2,7 @@
 import { FleetError } from '../../errors/index.ts';
 import type { Cluster, ClusterListing } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
-import { ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
-import type { Basis } from './engagement.ts';
+import { type Claimed, ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
 import type { Membership } from './membership.ts';
 import type { Ownership } from './ownership.ts';
 import { Reach, type ReachOptions } from './reach.ts';
@@ -136,8 +135,6 @@ export class Clusters {
 export function areTried(informers: Iterable<Informer>): boolean {
   return [...informers].every(({ hasSynced, problem }) => hasSynced || problem);
 }
-
-type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
 
 /** Which lifecycle has a cluster: of several profiles of one, the next waits until the last has let it go. */
 export class Claims {
