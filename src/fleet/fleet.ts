@@ -265,7 +265,7 @@ export class Fleet {
       // Of two profiles of one cluster, another one may be usable now.
       this.#clusters.apply(this.#membership.namesOf(() => true));
     });
-    const ownership = this.#ownership.run({ changed: (affects) => this.#ownersChanged(affects) }, signal);
+    const ownership = this.#ownership.run((affects) => this.#ownersChanged(affects), signal);
     this.#controllers.start();
     const observer = metrics?.observer;
     const source = new ProfileSource({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });

@@ -65,7 +65,8 @@ export class Replica {
       random: process.world.random,
       nonce: (nonces++).toString(16),
     });
-    this.sharding.run({ changed: () => this.look() }, this.#stop.signal).then(() => {
+    const running = this.sharding.run(() => this.look(), this.#stop.signal);
+    running.then(() => {
       this.hasLeft = true;
       this.look();
     });

@@ -30,10 +30,8 @@ export type Owner =
       readonly owner?: string;
     };
 
-export interface OwnershipListener {
-  /** The owner of these keys may have changed. */
-  changed(affects: (key: string) => boolean): void;
-}
+/** The owner of these keys may have changed. */
+export type OwnersChanged = (affects: (key: string) => boolean) => void;
 
 export interface Ownership {
   /** `key` is the result of `identify`, or `namespace/name` of an object of the hub. */
@@ -48,7 +46,7 @@ export interface Ownership {
    * Takes part until the signal aborts; then hands over each cluster when the work on it has ended. Resolves when all are handed over,
    * and never rejects.
    */
-  run(listener: OwnershipListener, signal: AbortSignal): Promise<void>;
+  run(changed: OwnersChanged, signal: AbortSignal): Promise<void>;
 }
 
 /** One process works on the whole fleet. */

@@ -4,7 +4,7 @@ import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { Clock } from '../clock.ts';
 import { guard } from '../guard.ts';
-import type { OwnershipListener } from '../membership/ownership.ts';
+import type { OwnersChanged } from '../membership/ownership.ts';
 import { emit, type FleetObserver, type LeaseFailed } from '../telemetry.ts';
 import { identityOf, shardOf, timingOf } from './names.ts';
 
@@ -134,14 +134,14 @@ export class OwnershipChanges {
   /** By shard, what was reported last. */
   readonly #reported = new Map<number, string>();
   #changes = new Set<number>();
-  #listener: OwnershipListener | undefined;
+  #listener: OwnersChanged | undefined;
 
   constructor(logger: Logger, shards: number) {
     this.#logger = logger;
     this.#shards = shards;
   }
 
-  listen(listener: OwnershipListener): void {
+  listen(listener: OwnersChanged): void {
     this.#listener = listener;
   }
 
@@ -157,8 +157,6 @@ export class OwnershipChanges {
   #notify(): void {
     const changes = this.#changes;
     this.#changes = new Set();
-    guard(this.#logger, {}, 'sharding', () =>
-      this.#listener?.changed((key) => changes.has(shardOf(key, this.#shards))),
-    );
+    guard(this.#logger, {}, 'sharding', () => this.#listener?.((key) => changes.has(shardOf(key, this.#shards))));
   }
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
 import { LeaseRequests } from '../lease/leases.ts';
-import { type Owner, type Ownership, type OwnershipListener, shardLost } from '../membership/ownership.ts';
+import { type Owner, type OwnersChanged, type Ownership, shardLost } from '../membership/ownership.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import type { LeaseSource } from './lease-source.ts';
 import {
@@ -122,8 +122,8 @@ export class Sharding implements Ownership {
     this.#own.wake();
   }
 
-  async run(listener: OwnershipListener, signal: AbortSignal): Promise<void> {
-    this.#changes.listen(listener);
+  async run(changed: OwnersChanged, signal: AbortSignal): Promise<void> {
+    this.#changes.listen(changed);
     this.#options.leases.watch(
       { applied: (lease) => this.#applied(lease), deleted: (lease) => this.#deleted(lease) },
       this.#stop.signal,
