@@ -110,13 +110,6 @@ export class Pool {
     return this.#closed;
   }
 
-  /** Takes back all requests that no socket has taken yet. */
-  takeWaiting(): readonly (readonly [PooledRequest, WireRequest])[] {
-    const waiting = [...this.#waiting];
-    for (const [request] of waiting) this.forget(request);
-    return waiting;
-  }
-
   /** Ends every request and every socket. */
   destroy(error: Error): void {
     this.#retiring = true;

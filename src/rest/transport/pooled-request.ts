@@ -61,6 +61,11 @@ export class UnsentError extends Error {
   readonly code = UnsentError.code;
 }
 
+/** The name of a header with several values. undici joins them on HTTP/2, and two groups to impersonate are not one with a comma. */
+export function repeatedHeader({ headers }: WireRequest): string | undefined {
+  return Object.keys(headers).find((name) => Array.isArray(headers[name]) && headers[name].length > 1);
+}
+
 /** Bytes from which a body is an upload. A hundred bodies of this length are less than `maxSessionMemory`. */
 const uploadBytes = 64 * 1024;
 /** Bytes that are written at once. */

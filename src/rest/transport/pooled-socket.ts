@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
+import { RequestError } from '../../errors/index.ts';
 import { type StreamEvents, watchForSilence, watchSession } from './h2-session.ts';
 import {
   type Carrier,
@@ -8,6 +9,7 @@ import {
   isUpload,
   type PooledRequest,
   type PoolOptions,
+  repeatedHeader,
   UnsentError,
   type WireRequest,
 } from './pooled-request.ts';
@@ -194,6 +196,11 @@ export class PooledSocket implements Carrier {
   }
 
   send(given: WireRequest, request: PooledRequest): void {
+    const repeated = this.protocol === 'h2' ? repeatedHeader(given) : undefined;
+    if (repeated !== undefined) {
+      request.notSent(cannotRepeat(repeated));
+      return;
+    }
     // A quiet watch is not a dead one.
     let options = request.longRunning ? { headersTimeout: 0, bodyTimeout: 0, ...given } : given;
     request.takenBy(this);
@@ -250,4 +257,11 @@ export class PooledSocket implements Carrier {
     // After a GOAWAY the client knows nothing of its socket any more.
     this.#socket.destroy(error);
   }
+}
+
+function cannotRepeat(header: string): RequestError {
+  const message =
+    `the request repeats the header ${header}, which takes HTTP/1.1, and the server speaks only HTTP/2: ` +
+    'send it once (impersonate one group at most), or let the gateway in front of the server offer HTTP/1.1';
+  return new RequestError('REQUEST_INVALID', message);
 }

@@ -7,7 +7,13 @@ import { printable } from '../../util/printable.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { type Connector, createConnector, createContext } from './connector.ts';
 import { Pool } from './pool.ts';
-import { type PooledRequest, type PoolOptions, poolDefaults, type WireRequest } from './pooled-request.ts';
+import {
+  type PooledRequest,
+  type PoolOptions,
+  poolDefaults,
+  repeatedHeader,
+  type WireRequest,
+} from './pooled-request.ts';
 import type { ProxyServer } from './proxy.ts';
 import type { AuthorityFile } from './trust.ts';
 
@@ -92,15 +98,9 @@ export class Pools {
     if (credential)
       for (const identity of this.#pairs.keys())
         if (identity !== noCertificate && identity !== current) this.#retire(identity);
-    this.#route(this.#pairs.get(current) ?? this.#create(keyPair), options, request);
-  }
-
-  #route({ short, longRunning }: Pair, options: WireRequest, request: PooledRequest): void {
-    // undici joins repeated headers on HTTP/2, and two groups to impersonate are not one with a comma in its name.
-    const repeated = repeatedHeader(options.headers);
-    if (repeated !== undefined && this.#onlyH2) request.notSent(cannotRepeat(repeated));
-    else if (this.#onlyH2 || (request.longRunning && repeated === undefined)) longRunning.send(options, request);
-    else short.send(options, request);
+    const { short, longRunning } = this.#pairs.get(current) ?? this.#create(keyPair);
+    const pool = request.longRunning && repeatedHeader(options) === undefined ? longRunning : short;
+    pool.send(options, request);
   }
 
   /** Takes a request back that has not been sent yet. */
@@ -149,15 +149,11 @@ export class Pools {
     const responseTimeoutMs = Math.max(poolDefaults.responseTimeoutMs, requestTimeoutMs);
     const options = { ...poolDefaults, connectTimeoutMs, responseTimeoutMs, ...liveness };
     const context = createContext(this.#cluster, keyPair);
-    const connect = this.#logged(this.#connector(keyPair, false, context));
-    const short: Connector = (target, callback) =>
-      connect(target, (...result) => {
-        if (result[0] && 'code' in result[0] && result[0].code === noApplicationProtocol) this.#useOnlyH2();
-        callback(...result);
-      });
+    const h1 = this.#logged(this.#connector(keyPair, false, context));
+    const h2 = this.#logged(this.#connector(keyPair, true, context));
     const pair: Pair = {
-      short: new Pool(origin, short, options, { short: true }),
-      longRunning: new Pool(origin, this.#logged(this.#connector(keyPair, true, context)), options),
+      short: new Pool(origin, this.#preferH1(h1, h2), options, { short: true }),
+      longRunning: new Pool(origin, h2, options),
       hasCertificate: keyPair !== undefined,
     };
     this.#pairs.set(keyPair?.identity ?? noCertificate, pair);
@@ -165,10 +161,20 @@ export class Pools {
     return pair;
   }
 
-  #useOnlyH2(): void {
-    this.#onlyH2 = true;
-    for (const pair of [...this.#pairs.values(), ...this.#retired])
-      for (const [request, options] of pair.short.takeWaiting()) this.#route(pair, options, request);
+  /** Connects with HTTP/1.1, or, to a server that refuses it, with HTTP/2. */
+  #preferH1(h1: Connector, h2: Connector): Connector {
+    return (target, callback) => {
+      if (this.#onlyH2) {
+        h2(target, callback);
+        return;
+      }
+      h1(target, (...result) => {
+        const isRefused = Reflect.get(result[0] ?? {}, 'code') === noApplicationProtocol;
+        this.#onlyH2 ||= isRefused;
+        if (isRefused) h2(target, callback);
+        else callback(...result);
+      });
+    };
   }
 
   #connector(
@@ -225,17 +231,4 @@ export class Pools {
         callback(...result);
       });
   }
-}
-
-function repeatedHeader(headers: WireRequest['headers']): string | undefined {
-  const values = Object(headers);
-  for (const name in values) if (Array.isArray(values[name]) && values[name].length > 1) return name;
-  return undefined;
-}
-
-function cannotRepeat(header: string): RequestError {
-  const message =
-    `the request repeats the header ${header}, which takes HTTP/1.1, and the server speaks only HTTP/2: ` +
-    'send it once (impersonate one group at most), or let the gateway in front of the server offer HTTP/1.1';
-  return new RequestError('REQUEST_INVALID', message);
 }
