@@ -4,7 +4,6 @@
  * It must not know what a credential is.
  */
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { unbracket } from '../../util/hosts.ts';
 import type { PooledRequest, PoolOptions, WireRequest } from './pooled-request.ts';
@@ -60,8 +59,7 @@ export class Pool {
   #retiring = false;
   /** Why nothing goes out any more. */
   #ended: Error | undefined;
-  readonly #closed: Promise<void>;
-  #resolveClosed = () => {};
+  readonly #closed = Promise.withResolvers<void>();
 
   /** A pool for `short` requests alone has a bound of sockets: each carries one request, and is soon free for the next. */
   constructor(
@@ -75,9 +73,6 @@ export class Pool {
     this.#options = options;
     this.#short = short;
     this.#waiting = new WaitingRequests(options.connectTimeoutMs, () => this.#check());
-    this.#closed = new Promise((resolve) => {
-      this.#resolveClosed = resolve;
-    });
   }
 
   /** Sends a request, at once if there is a socket for it. The request is notified of its outcome. */
@@ -107,7 +102,7 @@ export class Pool {
   retire(): Promise<void> {
     this.#retiring = true;
     this.#settle();
-    return this.#closed;
+    return this.#closed.promise;
   }
 
   /** Ends every request and every socket. */
@@ -197,7 +192,7 @@ export class Pool {
     });
     this.#sockets.add(socket);
     this.#openedAt = performance.now();
-    this.#protocol = connected instanceof TLSSocket && connected.alpnProtocol === 'h2' ? 'h2' : 'h1';
+    this.#protocol = socket.protocol;
     if (this.#ended) {
       socket.destroy(this.#ended);
       return;
@@ -238,7 +233,7 @@ export class Pool {
   #settle(): void {
     if (!this.#retiring || this.#waiting.size > 0) return;
     for (const socket of this.#open) socket.close();
-    if (this.#sockets.size === 0 && this.#dials.size === 0) this.#resolveClosed();
+    if (this.#sockets.size === 0 && this.#dials.size === 0) this.#closed.resolve();
   }
 }
 
