@@ -41,6 +41,6 @@ test('a stream that is quiet after a GOAWAY goes on, though it cannot be pinged'
     // Much longer than a silent peer is waited for.
     setTimeout(() => socket.write(frames.lastData(stream, '{}')), 1_800);
   });
-  const { pool, url } = startPool(t, Number(new URL(server).port), { pingIntervalMs: 200, silenceMs: 600 });
+  const { pool, url } = startPool(t, Number(new URL(server).port), { pingIntervalMs: 500 });
   assert.equal(await sendThrough(pool, url, '/watch', {}), 200);
 });

@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
-import { connect } from 'node:http2';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { request } from 'undici';
 import { RestConfig } from '../../src/index.ts';
-import { watchForSilence } from '../../src/rest/transport/h2-session.ts';
 import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { profileAt } from '../fixtures/raw-h2.ts';
 import { statusOf } from '../fixtures/requests.ts';
-import { until } from '../fixtures/until.ts';
 
 test("one HTTP/2 connection for many survives one caller's bad headers", async (t) => {
   const { cluster, config } = await startFleet(t);
@@ -84,24 +79,4 @@ describe('a server that speaks HTTP/2 alone', () => {
     const groups = seen.map((headers) => headers['impersonate-group']);
     assert.deepEqual(groups, ['dev']);
   });
-});
-
-test('a peer that has stopped is noticed, and one that only has nothing to say is left alone', async (t) => {
-  const child = fork(new URL('../bench/cluster-process.ts', import.meta.url), { execArgv: [] });
-  t.after(() => child.kill('SIGKILL'));
-  const [{ url, certificateAuthorityData }] = await once(child, 'message');
-  const session = connect(url, { ca: Buffer.from(certificateAuthorityData, 'base64') });
-  session.on('error', () => {});
-  await once(session, 'connect');
-  const { socket } = session;
-  assert.ok(socket);
-  let answers = 0;
-  const ping = () => !session.destroyed && session.ping(() => (answers += 1));
-  watchForSilence(socket, { pingIntervalMs: 200, silenceMs: 600 }, ping);
-  // Many looks, and the answers to the pings are all that comes.
-  await until(t, () => answers === 3);
-  assert.ok(!session.destroyed);
-  const closed = new Promise((resolve) => session.once('close', resolve));
-  child.kill('SIGSTOP');
-  await closed;
 });

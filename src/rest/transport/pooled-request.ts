@@ -33,10 +33,8 @@ export interface Carrier {
 export interface PoolOptions {
   /** Milliseconds that a socket stays open between two requests. */
   readonly keepAliveTimeoutMs: number;
-  /** Milliseconds without a byte after which an HTTP/2 server is pinged. */
+  /** Milliseconds between two pings on HTTP/2. A server that has not answered one by the next is given up. */
   readonly pingIntervalMs: number;
-  /** Milliseconds without a byte after which a socket that is pinged is given up. */
-  readonly silenceMs: number;
   /** Milliseconds until a connection attempt fails. */
   readonly connectTimeoutMs: number;
   /**
@@ -46,11 +44,10 @@ export interface PoolOptions {
   readonly responseTimeoutMs: number;
 }
 
-/** As client-go: a ping after 30 s, and 15 s for its answer. API servers close an idle socket after 90 s, balancers after 60 s. */
+/** As in client-go, a peer that is silent is given up after 45 s. API servers close an idle socket after 90 s, balancers after 60 s. */
 export const poolDefaults: PoolOptions = {
   keepAliveTimeoutMs: 55_000,
-  pingIntervalMs: 30_000,
-  silenceMs: 45_000,
+  pingIntervalMs: 22_500,
   connectTimeoutMs: 10_000,
   responseTimeoutMs: 75_000,
 };

@@ -14,9 +14,20 @@ const rounds = 6;
 const requestsPerRound = 30;
 const patienceMs = 15_000;
 
+const pingIntervalMs = 1_000;
 /** A dispatcher for a server here. Node may miss that a connection is gone while it writes (nodejs/node#61304): the pings do not. */
 const startDispatcher = (t: TestContext, port: number) =>
-  impatientConfig(t, placeAt(port), { pingIntervalMs: 200, silenceMs: 3_000 }).dispatcher;
+  impatientConfig(t, placeAt(port), { pingIntervalMs }).dispatcher;
+
+test('a peer that has stopped is noticed, and one that only has nothing to say is left alone', async (t) => {
+  const server = await startDeparting('h2', 'headers read', false, tlsOptions);
+  t.after(() => server.close());
+  const { body } = await request(`https://127.0.0.1:${server.port}/x`, { dispatcher: startDispatcher(t, server.port) });
+  const answer = body.text();
+  assert.equal(await Promise.race([answer, pause(3.5 * pingIntervalMs, 'quiet')]), 'quiet');
+  server.depart('silence');
+  await assert.rejects(answer, { code: 'CONNECTION_LOST' });
+});
 
 test('a request whose HTTP/2 connection is reset while its body is being written is CONNECTION_LOST', async (t) => {
   const server = await startDeparting('h2', 'request half written', false, tlsOptions);
