@@ -37,9 +37,6 @@ export interface CredentialSource {
   invalidate(): void;
 }
 
-/** Shared, since nearly every credential has none. */
-export const noWarnings: readonly SourceWarning[] = Object.freeze([]);
-
 /** Refreshes that helped, and that need no cooldown. */
 const freeRefreshes = 5;
 /** The count stops here, so that it is back at zero within minutes after an hour of 401s. */

@@ -8,13 +8,7 @@ import type { CachedCredential } from '../observability/metrics.ts';
 import { emit, type RunReason } from '../observability/telemetry.ts';
 import { backoffMs, Cooldown, LeakyBucket } from '../util/backoff.ts';
 import type { Credential } from './credential.ts';
-import {
-  type Asker,
-  type CredentialSource,
-  noWarnings,
-  type Rejections,
-  type SourceWarning,
-} from './credential-source.ts';
+import type { Asker, CredentialSource, Rejections, SourceWarning } from './credential-source.ts';
 import type { ExecResponse } from './exec-credential.ts';
 import { describeCredential, runPlugin } from './plugin.ts';
 import type { PluginCall, PluginOptions } from './plugin-call.ts';
@@ -53,22 +47,14 @@ export class ExecCredentialSource implements CredentialSource {
   readonly #history: RunHistory = {};
   #clockWarning: SourceWarning | undefined;
   #refreshWarning: SourceWarning | undefined;
-  /** The warnings above that are set. */
-  #warnings = noWarnings;
-  #runs = 0;
 
   constructor(call: PluginCall, options: SourceOptions) {
     this.#call = call;
     this.#options = options;
   }
 
-  /** How often the plugin has been run. */
-  get runs(): number {
-    return this.#runs;
-  }
-
   get warnings(): readonly SourceWarning[] {
-    return this.#warnings;
+    return [this.#refreshWarning, this.#clockWarning].filter((warning) => warning !== undefined);
   }
 
   get secrets(): readonly string[] {
@@ -141,7 +127,6 @@ export class ExecCredentialSource implements CredentialSource {
   }
 
   #run(reason: RunReason, asker: Asker | undefined, response?: ExecResponse): Promise<Credential> {
-    this.#runs += 1;
     const previous = {
       reason,
       response,
@@ -183,7 +168,6 @@ export class ExecCredentialSource implements CredentialSource {
       this.#failures = 0;
       this.#refreshAt = refreshTime(now, expiresAt);
     }
-    this.#collectWarnings();
     this.#report(before, credential);
   }
 
@@ -198,11 +182,6 @@ export class ExecCredentialSource implements CredentialSource {
       `${this.#call.origin}: plugin ${this.#call.exec.command} returned ${what}; it is used all the same. ` +
       'Check the clocks of this machine and of the issuer.';
     this.#clockWarning = { kind: 'clock', message };
-  }
-
-  #collectWarnings(): void {
-    const all = [this.#refreshWarning, this.#clockWarning].filter((warning) => warning !== undefined);
-    this.#warnings = all.length === 0 ? noWarnings : all;
   }
 
   /** For metrics. */
@@ -259,10 +238,7 @@ export class ExecCredentialSource implements CredentialSource {
       message: `${what}: ${why}`,
     };
     // A run that succeeded meanwhile has resolved it.
-    if (this.#current && (!known || this.#failure !== undefined)) {
-      this.#refreshWarning = warning;
-      this.#collectWarnings();
-    }
+    if (this.#current && (!known || this.#failure !== undefined)) this.#refreshWarning = warning;
     asker?.refreshFailed(warning);
   }
 

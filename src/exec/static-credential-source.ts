@@ -9,13 +9,7 @@ import { ConfigurationError } from '../errors/index.ts';
 import { Cooldown } from '../util/backoff.ts';
 import { errnoOf } from '../util/guards.ts';
 import { AnswerFault, Credential, readKeyPair } from './credential.ts';
-import {
-  type Asker,
-  type CredentialSource,
-  noWarnings,
-  type Rejections,
-  type SourceWarning,
-} from './credential-source.ts';
+import type { Asker, CredentialSource, Rejections, SourceWarning } from './credential-source.ts';
 import type { ExecResponse } from './exec-credential.ts';
 
 export interface StaticOptions {
@@ -34,7 +28,7 @@ export class StaticCredentialSource implements CredentialSource {
   /** The secrets of the credential before: a server may still repeat them. */
   #before: readonly string[] = [];
   #reading: Promise<Credential> | undefined;
-  #warnings = noWarnings;
+  #warnings: readonly SourceWarning[] = [];
   /** While this lasts, files are not read again. */
   readonly #fresh = new Cooldown();
 
@@ -130,7 +124,7 @@ export class StaticCredentialSource implements CredentialSource {
   #take(credential: Credential): Credential {
     this.#fresh.set(this.#options.clock(), this.#hasFiles ? rereadMs : Number.POSITIVE_INFINITY);
     // An equal credential keeps its identity, so that a 401 to one counts for the other.
-    this.#warnings = noWarnings;
+    this.#warnings = [];
     const current = this.#current && isSame(this.#current, credential) ? this.#current : credential;
     this.#keepSecrets(current);
     this.#current = current;

@@ -89,9 +89,8 @@ export class ClusterLog implements Asker {
     const { warnings } = this.#options;
     this.#clear('credential', 'there is a credential again');
     for (const kind of ['refresh', 'clock'] as const) {
-      const ofKind = found.length === 0 ? [] : found.filter((warning) => warning.kind === kind);
-      if (ofKind.length === 0) warnings.clear(this.#subject, kind);
-      else warnings.set(this.#subject, kind, ofKind.map(this.#withName));
+      const ofKind = found.filter((warning) => warning.kind === kind);
+      warnings.set(this.#subject, kind, ofKind.map(this.#withName));
     }
   }
 
