@@ -1,5 +1,4 @@
 /** The stages of a check that need the cluster: its plugin, its proxy, its server. */
-import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import { PluginError, RequestError } from '../errors/index.ts';
@@ -89,23 +88,14 @@ export class ClusterProbe {
 
   /** One connection of its own, to see the server's certificate. */
   async connection(): Promise<Found> {
-    const { protocol, hostname, host, port } = new URL(this.#cluster.server);
+    const { protocol, host } = new URL(this.#cluster.server);
     if (protocol === 'http:') {
       return { message: `${host}, in the clear`, warnings: ['it is not encrypted: use https'] };
     }
     const credential = this.#credential;
     if (!credential) throw new StageFailure('there is no credential');
-    const connect = this.#dispatcher.connection().webSocketConnector(credential, this);
     const socket = await this.#own(() =>
-      abortable(
-        () =>
-          new Promise<Socket>((resolve, reject) =>
-            connect({ protocol, hostname, host, port: port || '443' }, (...[error, socket]) =>
-              error ? reject(error) : resolve(socket),
-            ),
-          ),
-        this.#signal,
-      ),
+      abortable(() => this.#dispatcher.connection().openForWebSocket(credential, this), this.#signal),
     );
     socket.on('error', () => {});
     const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;

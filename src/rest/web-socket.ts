@@ -18,9 +18,7 @@ type Connected = (error: Error | null, socket: Socket | null) => void;
 export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['headers']): object {
   const { dispatcher, connection, credential } = handshake;
   const { authorization } = credential;
-  const connect = connection.webSocketConnector(credential, dispatcher);
-  const { protocol, hostname, host, port } = new URL(connection.origin);
-  const target = { protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') };
+  const { protocol, host } = new URL(connection.origin);
   let foreign: RequestError | undefined;
   let isChecked = false;
   return {
@@ -32,12 +30,16 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
         done(foreign, null);
         return;
       }
-      connect(target, (...[error, socket]) => {
-        // ws before 8.13 and https.get do not call finishRequest: their path has not been checked.
-        const refusal = isChecked ? undefined : (dispatcher.fence?.() ?? unboundRefusal(dispatcher));
-        if (dispatcher.destroyed || refusal) socket?.destroy();
-        done(refusal ?? (error && dispatcher.toOwnError(error)), socket);
-      });
+      // ws before 8.13 and https.get do not call finishRequest: their path has not been checked.
+      const refused = () => (isChecked ? undefined : (dispatcher.fence?.() ?? unboundRefusal(dispatcher)));
+      connection.openForWebSocket(credential, dispatcher).then(
+        (socket) => {
+          const refusal = refused();
+          if (dispatcher.destroyed || refusal) socket.destroy();
+          done(refusal ?? null, socket);
+        },
+        (error: Error) => done(refused() ?? dispatcher.toOwnError(error), null),
+      );
     },
     finishRequest: (request: ClientRequest, client: WebSocketClient) => {
       isChecked = true;

@@ -18,15 +18,12 @@ async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs 
   const url = `https://127.0.0.1:${port}`;
   const connect = connectorTo(url, allowH2);
   const sockets: Socket[] = [];
-  const pool = new Pool(
-    url,
-    (options, callback) =>
-      connect(options, (...result) => {
-        if (result[1]) sockets.push(result[1]);
-        callback(...result);
-      }),
-    { ...poolDefaults, keepAliveTimeoutMs },
-  );
+  const dial = async () => {
+    const socket = await connect();
+    sockets.push(socket);
+    return socket;
+  };
+  const pool = new Pool(url, dial, { ...poolDefaults, keepAliveTimeoutMs });
   t.after(() => pool.destroy(new Error('the test has ended')));
   // It gives up while its connection is being opened.
   const nobody = {

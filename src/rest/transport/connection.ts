@@ -1,5 +1,6 @@
 /** One cluster, reached with one credential source, and what a config says of both. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { ImpersonationHeaders } from '../../access/impersonation.ts';
@@ -13,7 +14,6 @@ import type { CredentialMetrics } from '../../observability/metrics.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
 import { longestMs } from '../../util/abortable.ts';
 import { ClusterLog, type LogOptions } from './cluster-log.ts';
-import type { Connector } from './connector.ts';
 import type { PooledRequest, WireRequest } from './pooled-request.ts';
 import { Pools, type PoolsOptions } from './pools.ts';
 import type { ProxyServer } from './proxy.ts';
@@ -174,14 +174,10 @@ export class Connection {
   }
 
   /** Opens an HTTP/1.1 connection for a WebSocket, with the credential's certificate. */
-  webSocketConnector({ keyPair }: Credential, config: object): Connector {
-    const connect = this.#pools.webSocketConnector(keyPair);
-    return (options, callback) =>
-      connect(options, (...result) => {
-        const [, socket] = result;
-        if (socket) this.keep(socket, config);
-        callback(...result);
-      });
+  async openForWebSocket({ keyPair }: Credential, config: object): Promise<Socket> {
+    const socket = await this.#pools.openForWebSocket(keyPair);
+    this.keep(socket, config);
+    return socket;
   }
 
   get observer(): Observer | undefined {

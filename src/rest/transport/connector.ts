@@ -9,7 +9,8 @@ import type { ProxyServer } from './proxy.ts';
 import { clusterContext, proxyContext } from './trust.ts';
 import { connectionGivenUp, keepAliveInitialDelay, openTunnel } from './tunnel.ts';
 
-export type Connector = buildConnector.connector;
+/** Opens a connection to a cluster. */
+export type Connector = () => Promise<Socket>;
 
 export interface ConnectorOptions {
   /** Offer HTTP/2. */
@@ -24,7 +25,7 @@ export interface ConnectorOptions {
 
 /**
  * Opens verified connections to a cluster, through a proxy if there is one, with a TLS state of its own: for pools, and
- * with `allowH2: false` for WebSockets. Whatever goes wrong goes to the callback.
+ * with `allowH2: false` for WebSockets.
  */
 export function createConnector(
   cluster: ResolvedCluster,
@@ -32,56 +33,57 @@ export function createConnector(
   proxy: ProxyServer | undefined,
   { allowH2, signal, timeoutMs = 10_000, context = createContext(cluster, keyPair) }: ConnectorOptions,
 ): Connector {
-  let direct: Connector | undefined;
-  const connect: Connector = (options, callback) => {
-    if (signal?.aborted) {
-      options.httpSocket?.destroy();
-      callback(connectionGivenUp(), null);
-      return;
-    }
-    let opened: unknown;
-    const giveUp = () => {
-      if (opened instanceof Socket) opened.destroy(connectionGivenUp());
-    };
+  const { protocol, hostname, host, port } = new URL(cluster.server);
+  const target = { protocol, hostname: unbracket(hostname), host, port };
+  const connector = lazily(() => createDirect(cluster, allowH2, timeoutMs, context));
+  const secureContext = lazily(() => proxyContext(authorityOf(cluster)));
+  return async () => {
+    let tunnel: Socket | undefined;
     try {
-      direct ??= createDirect(cluster, allowH2, timeoutMs, context);
-      opened = direct(options, (...result) => {
-        signal?.removeEventListener('abort', giveUp);
-        if (result[0]) markConnecting(result[0]);
-        callback(...result);
-      });
-      signal?.addEventListener('abort', giveUp, { once: true });
+      if (proxy) {
+        const number = Number(port) || (protocol === 'https:' ? 443 : 80);
+        tunnel = await openTunnel(proxy, target.hostname, number, { timeoutMs, secureContext, signal });
+        if (protocol !== 'https:') return tunnel;
+      }
+      return await connected(connector(), tunnel ? { ...target, httpSocket: tunnel } : target, signal);
     } catch (error) {
-      options.httpSocket?.destroy();
-      const failure = error instanceof Error ? error : new Error('the connection could not be opened');
-      markConnecting(failure);
-      callback(failure, null);
+      tunnel?.destroy();
+      if (error instanceof Error) markConnecting(error);
+      throw error;
     }
   };
-  if (!proxy) return connect;
-  let proxyTls: SecureContext | undefined;
-  const secureContext = () => {
-    proxyTls ??= proxyContext(authorityOf(cluster));
-    return proxyTls;
+}
+
+/** Calls a connector of undici's. */
+async function connected(
+  connect: buildConnector.connector,
+  target: buildConnector.Options,
+  signal: AbortSignal | undefined,
+): Promise<Socket> {
+  if (signal?.aborted) throw connectionGivenUp();
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const opened: unknown = connect(target, (error, socket) => (socket ? resolve(socket) : reject(error)));
+  const giveUp = () => {
+    if (opened instanceof Socket) opened.destroy(connectionGivenUp());
   };
-  return (options, callback) => {
-    const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
-    openTunnel(proxy, unbracket(options.hostname), port, { timeoutMs, secureContext, signal }).then(
-      (socket) => {
-        if (options.protocol === 'https:') connect({ ...options, httpSocket: socket }, callback);
-        else callback(null, socket);
-      },
-      (error: Error) => callback(error, null),
-    );
-  };
+  signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
 }
 
 /** What verifies the cluster and shows the certificate. It is made at its first use. */
 export function createContext(cluster: ResolvedCluster, keyPair: KeyPair | undefined): () => SecureContext {
-  let context: SecureContext | undefined;
+  return lazily(() => clusterContext(authorityOf(cluster), keyPair));
+}
+
+function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
   return () => {
-    context ??= clusterContext(authorityOf(cluster), keyPair);
-    return context;
+    made ??= make();
+    return made;
   };
 }
 
@@ -98,7 +100,7 @@ function createDirect(
   allowH2: boolean,
   timeout: number,
   context: () => SecureContext,
-): Connector {
+): buildConnector.connector {
   const { protocol, hostname } = new URL(cluster.server);
   if (protocol !== 'https:') return buildConnector({ allowH2, timeout, keepAliveInitialDelay });
   const name = unbracket(cluster.tlsServerName ?? hostname).replace(/\.$/, '');
@@ -112,5 +114,5 @@ function createDirect(
     keepAliveInitialDelay,
   });
   const verified = isIP(name) > 0 ? { host: bracket(name), servername: '' } : { servername: name };
-  return (options, callback) => connect({ ...options, ...verified, hostname: unbracket(options.hostname) }, callback);
+  return (target, callback) => connect({ ...target, ...verified }, callback);
 }

@@ -4,8 +4,7 @@
  * It must not know what a credential is.
  */
 import type { Socket } from 'node:net';
-import type { buildConnector } from 'undici';
-import { unbracket } from '../../util/hosts.ts';
+import type { Connector } from './connector.ts';
 import type { PooledRequest, PoolOptions, WireRequest } from './pooled-request.ts';
 import { PooledSocket } from './pooled-socket.ts';
 
@@ -38,8 +37,8 @@ function isFresh({ startedAt, abandoned }: Dial): boolean {
 }
 
 export class Pool {
-  readonly #origin: URL;
-  readonly #connect: buildConnector.connector;
+  readonly #origin: string;
+  readonly #connect: Connector;
   readonly #options: PoolOptions;
   /** Those that take requests. */
   readonly #open = new Set<PooledSocket>();
@@ -64,11 +63,11 @@ export class Pool {
   /** A pool for `short` requests alone has a bound of sockets: each carries one request, and is soon free for the next. */
   constructor(
     origin: string,
-    connect: buildConnector.connector,
+    connect: Connector,
     options: PoolOptions,
     { short = false }: { readonly short?: boolean } = {},
   ) {
-    this.#origin = new URL(origin);
+    this.#origin = origin;
     this.#connect = connect;
     this.#options = options;
     this.#short = short;
@@ -167,18 +166,22 @@ export class Pool {
   }
 
   #dialOne(): void {
-    const { hostname, host, protocol, port } = this.#origin;
     const dial: Dial = { startedAt: performance.now(), abandoned: false };
     this.#dials.add(dial);
-    this.#connect({ hostname: unbracket(hostname), host, protocol, port }, (error, socket) => {
-      this.#dials.delete(dial);
-      if (socket) this.#add(socket);
-      else this.#dialFailed(dial, error ?? new Error('no connection'));
-    });
+    this.#connect().then(
+      (socket) => {
+        this.#dials.delete(dial);
+        this.#add(socket);
+      },
+      (error: Error) => {
+        this.#dials.delete(dial);
+        this.#dialFailed(dial, error);
+      },
+    );
   }
 
   #add(connected: Socket): void {
-    const socket = new PooledSocket(this.#origin.origin, connected, this.#options, {
+    const socket = new PooledSocket(this.#origin, connected, this.#options, {
       changed: () => this.#pump(),
       ended: () => {
         this.#open.delete(socket);

@@ -1,4 +1,5 @@
 /** The sockets of one cluster: a pair of pools for each client certificate, and the one rule which of them a request uses. */
+import type { Socket } from 'node:net';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential, KeyPair } from '../../exec/credential.ts';
@@ -113,10 +114,10 @@ export class Pools {
       for (const { short, longRunning } of pairs) yield* [short, longRunning];
   }
 
-  /** Opens sockets that are in no pool, for HTTP/1.1. */
-  webSocketConnector(keyPair: KeyPair | undefined): Connector {
+  /** Opens a socket that is in no pool, for HTTP/1.1. */
+  openForWebSocket(keyPair: KeyPair | undefined): Promise<Socket> {
     this.#followAuthority();
-    return this.#connector(keyPair, false);
+    return this.#connector(keyPair, false)();
   }
 
   /** Lets every request end by itself, and every socket after it. */
@@ -163,16 +164,12 @@ export class Pools {
 
   /** Connects with HTTP/1.1, or, to a server that refuses it, with HTTP/2. */
   #preferH1(h1: Connector, h2: Connector): Connector {
-    return (target, callback) => {
-      if (this.#onlyH2) {
-        h2(target, callback);
-        return;
-      }
-      h1(target, (...result) => {
-        const isRefused = Reflect.get(result[0] ?? {}, 'code') === noApplicationProtocol;
-        this.#onlyH2 ||= isRefused;
-        if (isRefused) h2(target, callback);
-        else callback(...result);
+    return () => {
+      if (this.#onlyH2) return h2();
+      return h1().catch((error: Error) => {
+        if (Reflect.get(error, 'code') !== noApplicationProtocol) throw error;
+        this.#onlyH2 = true;
+        return h2();
       });
     };
   }
@@ -219,16 +216,16 @@ export class Pools {
   #logged(connect: Connector): Connector {
     if (!this.#options.logger.debug) return connect;
     const { proxy } = this.#target;
-    return (options, callback) =>
-      connect(options, (...result) => {
-        const [error, socket] = result;
-        if (socket) {
+    return () =>
+      connect().then(
+        (socket) => {
           this.#log.debug(`a connection was opened${proxy ? ` through proxy ${proxy}` : ''}`);
-          socket.once('close', () => this.#log.debug('a connection was closed'));
-        } else {
-          this.#log.debug(`a connection could not be opened: ${printable(String(error?.message), 1_024)}`);
-        }
-        callback(...result);
-      });
+          return socket.once('close', () => this.#log.debug('a connection was closed'));
+        },
+        (error: Error) => {
+          this.#log.debug(`a connection could not be opened: ${printable(error.message, 1_024)}`);
+          throw error;
+        },
+      );
   }
 }
