@@ -3,7 +3,7 @@
  * the file, and `process.ts` starts it. It must not know of caches, requests or connections.
  */
 import { isatty } from 'node:tty';
-import { type ClusterOfError, PluginError } from '../errors/index.ts';
+import type { ClusterOfError } from '../errors/index.ts';
 import { emit, type RunEnd, type RunReason, stateOf } from '../observability/telemetry.ts';
 import { passwordsOfAddresses, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { abortable } from '../util/abortable.ts';
@@ -103,19 +103,11 @@ async function runReported(
     end({ state: 'ok', exitCode: 0 }, `gave ${describeCredential(credential)}`);
     return credential;
   } catch (error) {
-    if (error instanceof PluginError) {
-      const { code, exitCode, signal } = error;
-      const how = {
-        state: stateOf(code),
-        code,
-        ...(exitCode === undefined ? {} : { exitCode }),
-        ...(signal === undefined ? {} : { signal }),
-      };
-      end(how, error.reason);
-    } else {
-      end({ state: 'exec_error' }, 'could not be started');
-    }
-    throw error;
+    const failed = toPluginError(call, error, options.signal);
+    const { code, exitCode, signal, reason } = failed;
+    const how = { ...(exitCode === undefined ? {} : { exitCode }), ...(signal === undefined ? {} : { signal }) };
+    end({ state: stateOf(code), code, ...how }, reason);
+    throw failed;
   }
 }
 
