@@ -82,7 +82,7 @@ describe('an idle connection is probed after 15 seconds', () => {
       const authority = Buffer.from(placeAt(1).certificateAuthorityData, 'base64').toString();
       const server = await listen(t, createTlsServer(tlsOptions));
       const proxy = parseProxy(url);
-      const options = { timeoutMs: 5_000, secureContext: () => proxyContext(authority) };
+      const options = { timeoutMs: 5_000, secureContext: () => proxyContext(authority), signal: t.signal };
       const socket = await openTunnel(proxy, '127.0.0.1', server.port, options);
       t.after(() => socket.destroy());
       assert.ok((await probedIn(t, proxy.port)) <= 1_500);

@@ -138,8 +138,9 @@ describe('a proxy', () => {
     assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(secret));
   }
   const secureContext = () => proxyContext(undefined);
+  const { signal } = new AbortController();
   const tunnel = (url: string, timeoutMs = 5_000) =>
-    openTunnel(parseProxy(url), '127.0.0.1', 1, { timeoutMs, secureContext });
+    openTunnel(parseProxy(url), '127.0.0.1', 1, { timeoutMs, secureContext, signal });
 
   for (const [kind, start] of [
     ['http', startHttpProxy],
@@ -160,7 +161,7 @@ describe('a proxy', () => {
   test('of kind socks5 is not asked for what its protocol cannot say', async (t) => {
     const { url, targets } = await startSocksProxy(t);
     const long = 'x'.repeat(256);
-    const asked = openTunnel(parseProxy(url), long, 1, { timeoutMs: 5_000, secureContext });
+    const asked = openTunnel(parseProxy(url), long, 1, { timeoutMs: 5_000, secureContext, signal });
     await assert.rejects(asked, { code: 'PROXY_FAILED', message: /takes a host name of 255 bytes at most/ });
     for (const login of [`${long}:p`, `u:${secret}${long}`]) {
       await failure(tunnel(url.replace('//', `//${login}@`)), 'PROXY_FAILED');

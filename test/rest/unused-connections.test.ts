@@ -16,7 +16,7 @@ async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs 
   server.on('request', (_request, response) => response.end('{}'));
   const { port, open, connections } = await listen(t, server);
   const url = `https://127.0.0.1:${port}`;
-  const connect = connectorTo(url, allowH2);
+  const connect = connectorTo(t, url, allowH2);
   const sockets: Socket[] = [];
   const dial = async () => {
     const socket = await connect();

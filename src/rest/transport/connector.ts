@@ -15,12 +15,12 @@ export type Connector = () => Promise<Socket>;
 export interface ConnectorOptions {
   /** Offer HTTP/2. */
   readonly allowH2: boolean;
-  /** Of `createContext`, for connectors that share it: making one takes longer than the rest of a dial. */
-  readonly context?: () => SecureContext;
+  /** Of `createContext`. Connectors may share it: making one takes longer than the rest of a dial. */
+  readonly context: () => SecureContext;
   /** Aborted: connections that are being opened are given up. */
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds that a proxy, and then the server, may be silent while a connection is opened. @default 10_000 */
-  readonly timeoutMs?: number;
+  readonly signal: AbortSignal;
+  /** Milliseconds that a proxy, and then the server, may be silent while a connection is opened. */
+  readonly timeoutMs: number;
 }
 
 /**
@@ -29,9 +29,8 @@ export interface ConnectorOptions {
  */
 export function createConnector(
   cluster: ResolvedCluster,
-  keyPair: KeyPair | undefined,
   proxy: ProxyServer | undefined,
-  { allowH2, signal, timeoutMs = 10_000, context = createContext(cluster, keyPair) }: ConnectorOptions,
+  { allowH2, context, signal, timeoutMs }: ConnectorOptions,
 ): Connector {
   const { protocol, hostname, host, port } = new URL(cluster.server);
   const target = { protocol, hostname: unbracket(hostname), host, port };
@@ -58,19 +57,19 @@ export function createConnector(
 async function connected(
   connect: buildConnector.connector,
   target: buildConnector.Options,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<Socket> {
-  if (signal?.aborted) throw connectionGivenUp();
+  if (signal.aborted) throw connectionGivenUp();
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const opened: unknown = connect(target, (error, socket) => (socket ? resolve(socket) : reject(error)));
   const giveUp = () => {
     if (opened instanceof Socket) opened.destroy(connectionGivenUp());
   };
-  signal?.addEventListener('abort', giveUp, { once: true });
+  signal.addEventListener('abort', giveUp, { once: true });
   try {
     return await promise;
   } finally {
-    signal?.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', giveUp);
   }
 }
 

@@ -1,5 +1,6 @@
 /** The sockets of one cluster: a pair of pools for each client certificate, and the one rule which of them a request uses. */
 import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential, KeyPair } from '../../exec/credential.ts';
@@ -117,7 +118,7 @@ export class Pools {
   /** Opens a socket that is in no pool, for HTTP/1.1. */
   openForWebSocket(keyPair: KeyPair | undefined): Promise<Socket> {
     this.#followAuthority();
-    return this.#connector(keyPair, false)();
+    return this.#connector(createContext(this.#cluster, keyPair), false)();
   }
 
   /** Lets every request end by itself, and every socket after it. */
@@ -150,8 +151,8 @@ export class Pools {
     const responseTimeoutMs = Math.max(poolDefaults.responseTimeoutMs, requestTimeoutMs);
     const options = { ...poolDefaults, connectTimeoutMs, responseTimeoutMs, ...liveness };
     const context = createContext(this.#cluster, keyPair);
-    const h1 = this.#logged(this.#connector(keyPair, false, context));
-    const h2 = this.#logged(this.#connector(keyPair, true, context));
+    const h1 = this.#logged(this.#connector(context, false));
+    const h2 = this.#logged(this.#connector(context, true));
     const pair: Pair = {
       short: new Pool(origin, this.#preferH1(h1, h2), options, { short: true }),
       longRunning: new Pool(origin, h2, options),
@@ -174,14 +175,10 @@ export class Pools {
     };
   }
 
-  #connector(
-    keyPair: KeyPair | undefined,
-    allowH2: boolean,
-    context = createContext(this.#cluster, keyPair),
-  ): Connector {
+  #connector(context: () => SecureContext, allowH2: boolean): Connector {
     const { proxy, ended: signal } = this.#target;
     const timeoutMs = this.#options.connectTimeoutMs;
-    return createConnector(this.#cluster, keyPair, proxy, { allowH2, context, signal, timeoutMs });
+    return createConnector(this.#cluster, proxy, { allowH2, context, signal, timeoutMs });
   }
 
   /** Lets a pair's requests end by themselves, for a while. */

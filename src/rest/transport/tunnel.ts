@@ -16,7 +16,7 @@ export interface TunnelOptions {
   /** Whom to trust to be an https proxy. Asked for only if it is one. */
   readonly secureContext: () => SecureContext;
   /** Aborted: the proxy is left. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal;
 }
 
 /** Opens a connection to `hostname:port` through a proxy. Rejects with a `RequestError` that never holds the login. */
@@ -26,7 +26,7 @@ export async function openTunnel(
   port: number,
   { timeoutMs, secureContext, signal }: TunnelOptions,
 ): Promise<Socket> {
-  if (signal?.aborted) throw connectionGivenUp();
+  if (signal.aborted) throw connectionGivenUp();
   const socket = connectTo(proxy, secureContext);
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);
@@ -34,7 +34,7 @@ export async function openTunnel(
   socket.on('error', (error) => reject(unreachable(proxy, error)));
   const timer = setTimeout(() => reject(silent(proxy, timeoutMs)), timeoutMs);
   const onAbort = () => reject(connectionGivenUp());
-  signal?.addEventListener('abort', onAbort, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     // Nothing is said before an https proxy has proved who it is: a login least of all.
     const ready = once(socket, proxy.protocol === 'https:' ? 'secureConnect' : 'connect');
@@ -48,7 +48,7 @@ export async function openTunnel(
     throw error;
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
