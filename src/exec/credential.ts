@@ -60,6 +60,14 @@ export class Credential {
   }
 }
 
+/** Of two credentials: a token and a key each. */
+const maxSecrets = 4;
+
+/** The secrets of the last credentials, the newest first. */
+export function secretsWith({ secrets }: Credential, before: readonly string[]): readonly string[] {
+  return [...secrets, ...before].slice(0, maxSecrets);
+}
+
 export interface KeyPair {
   readonly certificate: string;
   readonly key: string;

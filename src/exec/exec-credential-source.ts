@@ -7,7 +7,7 @@ import { PluginError } from '../errors/index.ts';
 import type { CachedCredential } from '../observability/metrics.ts';
 import { emit, type RunReason } from '../observability/telemetry.ts';
 import { backoffMs, Cooldown, LeakyBucket } from '../util/backoff.ts';
-import type { Credential } from './credential.ts';
+import { type Credential, secretsWith } from './credential.ts';
 import type { Asker, CredentialSource, Rejections, SourceWarning } from './credential-source.ts';
 import type { ExecResponse } from './exec-credential.ts';
 import { describeCredential, runPlugin } from './plugin.ts';
@@ -21,9 +21,6 @@ export interface SourceOptions extends PluginOptions {
 
 /** Refreshes after 401s that one credential may have at once; then it may have one a second, however many connections ask. */
 const mostAfterRejections = 10;
-
-/** The secrets of two credentials: a token and a key each. */
-const maxSecrets = 4;
 
 /** A credential is in use for this many milliseconds after it was last requested. */
 const inUseMs = 900_000;
@@ -138,7 +135,7 @@ export class ExecCredentialSource implements CredentialSource {
     const isCurrent = () => this.#running === running;
     const running = runPlugin(this.#call, this.#options, previous).then(
       (credential) => {
-        this.#secrets = [...credential.secrets, ...this.#secrets].slice(0, maxSecrets);
+        this.#secrets = secretsWith(credential, this.#secrets);
         if (isCurrent()) this.#take(credential);
         return credential;
       },

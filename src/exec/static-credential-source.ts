@@ -8,7 +8,7 @@ import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { Cooldown } from '../util/backoff.ts';
 import { errnoOf } from '../util/guards.ts';
-import { AnswerFault, Credential, readKeyPair } from './credential.ts';
+import { AnswerFault, Credential, readKeyPair, secretsWith } from './credential.ts';
 import type { Asker, CredentialSource, Rejections, SourceWarning } from './credential-source.ts';
 import type { ExecResponse } from './exec-credential.ts';
 
@@ -25,8 +25,8 @@ export class StaticCredentialSource implements CredentialSource {
   readonly #options: StaticOptions;
   readonly #hasFiles: boolean;
   #current: Credential | undefined;
-  /** The secrets of the credential before: a server may still repeat them. */
-  #before: readonly string[] = [];
+  /** Of the last credentials: a server may still repeat them. */
+  #secrets: readonly string[] = [];
   #reading: Promise<Credential> | undefined;
   #warnings: readonly SourceWarning[] = [];
   /** While this lasts, files are not read again. */
@@ -47,8 +47,7 @@ export class StaticCredentialSource implements CredentialSource {
 
   get secrets(): readonly string[] {
     const { password } = this.#user.basic ?? {};
-    const own = password === undefined ? [] : [password];
-    return [...(this.#current?.secrets ?? []), ...this.#before, ...own];
+    return password === undefined ? this.#secrets : [...this.#secrets, password];
   }
 
   get state(): string {
@@ -93,7 +92,6 @@ export class StaticCredentialSource implements CredentialSource {
 
   /** The next request reads the files. */
   invalidate(): void {
-    this.#keepSecrets(undefined);
     this.#current = undefined;
     this.#reading = undefined;
   }
@@ -123,17 +121,12 @@ export class StaticCredentialSource implements CredentialSource {
 
   #take(credential: Credential): Credential {
     this.#fresh.set(this.#options.clock(), this.#hasFiles ? rereadMs : Number.POSITIVE_INFINITY);
-    // An equal credential keeps its identity, so that a 401 to one counts for the other.
     this.#warnings = [];
-    const current = this.#current && isSame(this.#current, credential) ? this.#current : credential;
-    this.#keepSecrets(current);
-    this.#current = current;
-    return current;
-  }
-
-  /** Remembers the secrets of the current credential, unless `next` is the same. */
-  #keepSecrets(next: Credential | undefined): void {
-    if (this.#current && this.#current !== next) this.#before = this.#current.secrets;
+    // An equal credential keeps its identity, so that a 401 to one counts for the other.
+    if (this.#current && isSame(this.#current, credential)) return this.#current;
+    this.#secrets = secretsWith(credential, this.#secrets);
+    this.#current = credential;
+    return credential;
   }
 
   #warning(error: unknown, consequence: string): SourceWarning {
