@@ -93,13 +93,9 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   const unregister = killAtExit(child);
   let stderr = Buffer.alloc(0);
   let stderrBytes = 0;
-  let stderrCut = false;
   child.stderr?.on('data', (chunk: Buffer) => {
     stderrBytes += chunk.length;
-    stderr = Buffer.concat([stderr, chunk]);
-    if (stderr.length <= stderrKept) return;
-    stderr = stderr.subarray(stderr.length - stderrKept);
-    stderrCut = true;
+    stderr = Buffer.concat([stderr, chunk]).subarray(-stderrKept);
   });
   let timedOut = false;
   const timers: NodeJS.Timeout[] = [];
@@ -127,7 +123,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
       stdout: Buffer.from(stdout ?? []).toString('utf8'),
       stderr: stderr.toString('utf8'),
       stderrBytes,
-      stderrCut,
+      stderrCut: stderrBytes > stderrKept,
       tooLarge: isMaxBuffer,
       timedOut,
       startError: exitCode === undefined && signal === undefined && !timedOut ? code : undefined,

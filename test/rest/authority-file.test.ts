@@ -1,12 +1,12 @@
 // A certificate authority that is replaced while the process runs: client-go reads its file again too (1.36, ClientsAllowCARotation).
 import assert from 'node:assert/strict';
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { createSecureServer, type ServerHttp2Session } from 'node:http2';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { request } from 'undici';
 import { type KubeconfigOptions, RestConfig } from '../../src/index.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { createH2Server } from '../fixtures/config-at.ts';
 import { kubeconfig, namespaces } from '../fixtures/kubeconfigs.ts';
 import { listen } from '../fixtures/listen.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
@@ -28,22 +28,18 @@ const answers = (config: RestConfig) =>
 /** A server, and a folder with the authority's file: `ca.crt`. */
 async function start(t: TestContext) {
   const folder = await temporaryFolder(t);
-  const sessions = new Set<ServerHttp2Session>();
   let connections = 0;
-  const server = createSecureServer(issue(before));
-  server.on('tlsClientError', () => undefined);
-  server.on('session', (session) => {
-    connections += 1;
-    sessions.add(session.on('error', () => undefined).on('close', () => sessions.delete(session)));
-  });
-  server.on('stream', (stream, headers) => {
-    stream.on('error', () => undefined).respond({ ':status': 200, 'content-type': 'application/json' });
+  const server = createH2Server((stream, headers) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/json' });
     if (headers[':path']?.includes('watch')) stream.write('begins\n');
     else stream.end('{"items":[]}');
   });
-  const { port } = await listen(t, server);
+  server.setSecureContext(issue(before));
+  server.on('tlsClientError', () => undefined);
+  server.on('session', () => (connections += 1));
+  const { port, open } = await listen(t, server);
   const breakOff = () => {
-    for (const session of sessions) session.destroy();
+    for (const socket of open) socket.destroy();
   };
   const file = join(folder, 'ca.crt');
   await writeFile(file, before.certificate);
