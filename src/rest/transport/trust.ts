@@ -34,13 +34,10 @@ function trusting(ca: string | undefined): { readonly ca?: string; readonly allo
 }
 
 let publicContext: SecureContext | undefined;
-let roots: { readonly node: ReadonlySet<string>; readonly system: readonly string[] } | undefined;
 
-/** Node's own roots with `NODE_EXTRA_CA_CERTS`, and the system's, which Go takes. Reading them takes a while: once. */
-function readRoots() {
-  // Not imported by its name: an old Node would not come to the word that it is too old.
-  roots ??= { node: new Set(tls.getCACertificates('default')), system: systemRoots() };
-  return roots;
+/** Node's own roots, with `NODE_EXTRA_CA_CERTS`. Not imported by its name: an old Node would not come to the word that it is too old. */
+function nodeRoots(): Set<string> {
+  return new Set(tls.getCACertificates('default'));
 }
 
 function systemRoots(): readonly string[] {
@@ -51,15 +48,15 @@ function systemRoots(): readonly string[] {
   }
 }
 
-function allPublicRoots(): readonly string[] {
-  const { node, system } = readRoots();
-  return [...new Set([...node, ...system])];
+/** Node's and the system's, which Go takes. */
+function allPublicRoots(): ReadonlySet<string> {
+  return new Set([...nodeRoots(), ...systemRoots()]);
 }
 
 /** `undefined` if they are the ones that Node takes by itself, which costs it nothing. */
 function publicRoots(): string | undefined {
-  const { node, system } = readRoots();
-  return system.every((certificate) => node.has(certificate)) ? undefined : allPublicRoots().join('\n');
+  const all = allPublicRoots();
+  return all.size === nodeRoots().size ? undefined : [...all].join('\n');
 }
 
 /**
@@ -71,7 +68,6 @@ export class AuthorityFile {
   readonly #clock: () => number;
   /** Base64 of PEM. */
   #data: string;
-  #reading = false;
   readonly #fresh = new Cooldown();
 
   /** `data` is what was read of it just now: base64 of PEM. */
@@ -84,11 +80,10 @@ export class AuthorityFile {
 
   /** What was read last: base64 of PEM. After a minute the file is read again in the background. */
   current(log: ClusterLog): string {
-    if (!this.#reading && this.#fresh.left(this.#clock()) === 0) {
-      this.#reading = true;
+    const now = this.#clock();
+    if (this.#fresh.left(now) === 0) {
+      this.#fresh.set(now, rereadMs);
       this.#read().then((problem) => {
-        this.#reading = false;
-        this.#fresh.set(this.#clock(), rereadMs);
         log.authorityRead(problem && `certificate-authority: ${problem}; what was read before serves on`);
       });
     }
