@@ -184,22 +184,19 @@ export class ExecCredentialSource implements CredentialSource {
   /** For metrics. */
   get cached(): CachedCredential {
     const current = this.#current;
-    const sinceAsked = this.#options.clock() - this.#askedAt;
+    const now = this.#options.clock();
+    const askedAt = this.#askedAt;
     // A clock that was set back makes the time unknown.
-    const idle = sinceAsked > inUseMs || sinceAsked < 0;
+    const idle = now - askedAt > inUseMs || now < askedAt;
     // Metrics have the expiry of credentials in use. One that has expired is in use if it was asked for since.
-    const endInUse = (end: number | undefined) =>
-      idle || (end !== undefined && this.#isEndUnseen(end)) ? undefined : end;
+    const isUnseen = (end: number) => end <= now && askedAt < end;
+    const endInUse = (end: number | undefined) => (idle || (end !== undefined && isUnseen(end)) ? undefined : end);
     return {
       provider: this.#call.provider,
       hasCredential: current !== undefined,
       expiresAt: endInUse(current?.expiresAt),
       certificateEndsAt: endInUse(current?.keyPair?.endsAt),
     };
-  }
-
-  #isEndUnseen(end: number): boolean {
-    return end <= this.#options.clock() && this.#askedAt < end;
   }
 
   #report(replaced: Credential | undefined, { authorization, keyPair, expiresAt }: Credential): void {
