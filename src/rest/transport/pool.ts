@@ -168,16 +168,12 @@ export class Pool {
   #dialOne(): void {
     const dial: Dial = { startedAt: performance.now(), abandoned: false };
     this.#dials.add(dial);
-    this.#connect().then(
-      (socket) => {
-        this.#dials.delete(dial);
-        this.#add(socket);
-      },
-      (error: Error) => {
-        this.#dials.delete(dial);
-        this.#dialFailed(dial, error);
-      },
-    );
+    this.#connect()
+      .finally(() => this.#dials.delete(dial))
+      .then(
+        (socket) => this.#add(socket),
+        (error: Error) => this.#dialFailed(dial, error),
+      );
   }
 
   #add(connected: Socket): void {
