@@ -1,6 +1,7 @@
 // Compares FakeCluster's patches with the code that the API server patches with, on generated objects and patches.
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { equal, isList, isObject, type Json, type JsonObject } from '../../src/testing/api/json.ts';
+import { isList, isObject, type Json, type JsonObject } from '../../src/testing/api/json.ts';
 import { jsonPatch, mergePatch, strategicMergePatch } from '../../src/testing/api/patch.ts';
 import { ApiError } from '../../src/testing/api/status.ts';
 import { askGo, tally } from './differential.ts';
@@ -131,7 +132,7 @@ export async function comparePatches(count: number, seed: number): Promise<Reado
     const same =
       'code' in theirs || 'code' in mine
         ? 'code' in theirs && 'code' in mine && (theirs.code === mine.code || one.type === 'strategic')
-        : equal(
+        : isDeepStrictEqual(
             one.type === 'strategic' ? asStored(mine.result) : mine.result,
             one.type === 'strategic' ? asStored(theirs.result) : theirs.result,
           );

@@ -22,17 +22,6 @@ export function valueAt(value: Json | undefined, path: readonly string[]): Json 
   return found;
 }
 
-/** The object with another value at a path; objects on the way are made, `undefined` takes the field away. */
-export function withValueAt(object: JsonObject, path: readonly string[], value: Json | undefined): JsonObject {
-  const [field, ...rest] = path;
-  if (field === undefined) return isObject(value) ? value : {};
-  const inner = object[field];
-  return without({
-    ...object,
-    [field]: rest.length === 0 ? value : withValueAt(isObject(inner) ? inner : {}, rest, value),
-  });
-}
-
 /** The object without its fields that are `undefined`. */
 export function without<T extends JsonObject>(object: T): T {
   for (const field in object) {
@@ -40,18 +29,4 @@ export function without<T extends JsonObject>(object: T): T {
     return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T; // they were not there
   }
   return object;
-}
-
-/** Deep equality. The order of an object's fields does not matter. */
-export function equal(one: Json | undefined, other: Json | undefined): boolean {
-  if (one === other) return true;
-  if (isList(one) && isList(other)) {
-    return one.length === other.length && one.every((value, index) => equal(value, other[index]));
-  }
-  if (!isObject(one) || !isObject(other)) return false;
-  const fields = Object.keys(one);
-  return (
-    fields.length === Object.keys(other).length &&
-    fields.every((field) => Object.hasOwn(other, field) && equal(one[field], other[field]))
-  );
 }

@@ -1,7 +1,7 @@
 /** What single kinds do with their objects beyond what all do: defaults, derived fields, and fields that a server drops. */
 
 import { type ResourceType, storageKeyOf } from './built-in-types.ts';
-import { isList, isObject, type Json, valueAt, without, withValueAt } from './json.ts';
+import { isList, isObject, type Json, without } from './json.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { badRequest, unexplained } from './status.ts';
 
@@ -36,14 +36,12 @@ function prepareNamespace(object: GivenObject): GivenObject {
 
 /** Times of a Lease are in microseconds, with all six digits: a server takes no others. */
 function readLease(object: GivenObject): GivenObject {
-  return ['acquireTime', 'renewTime'].reduce(
-    (lease: GivenObject, field) => {
-      const time = valueAt(lease, ['spec', field]);
-      if (time === undefined) return lease;
-      return { ...withValueAt(lease, ['spec', field], inMicroseconds(time)), metadata: lease.metadata };
-    },
-    { ...object, spec: object.spec ?? {} },
-  );
+  const spec = isObject(object.spec) ? object.spec : {};
+  const times = ['acquireTime', 'renewTime'].flatMap((field) => {
+    const time = spec[field];
+    return time === undefined ? [] : [[field, inMicroseconds(time)] as const];
+  });
+  return { ...object, spec: { ...spec, ...Object.fromEntries(times) } };
 }
 
 function inMicroseconds(time: Json): string {

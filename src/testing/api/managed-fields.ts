@@ -1,5 +1,6 @@
 /** Who manages which field of an object: `metadata.managedFields`, and server-side apply. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import {
   decodeFields,
@@ -11,7 +12,7 @@ import {
   schemaOf,
   withoutFields,
 } from './field-sets.ts';
-import { equal, isObject, type Json, type JsonObject, without } from './json.ts';
+import { isObject, type Json, type JsonObject, without } from './json.ts';
 import type { GivenObject, ManagedFields, StoredObject } from './objects.ts';
 import { ApiError } from './status.ts';
 
@@ -95,7 +96,9 @@ export function applyTo(
 function refuseConflicts(others: readonly Manager[], before: Fields, after: Fields): void {
   const sorted = others.toSorted((one, other) => nameOf(one.entry).localeCompare(nameOf(other.entry)));
   const conflicts = sorted.flatMap(({ entry, paths }) => {
-    const lost = [...paths].sort().filter((path) => before.has(path) && !equal(before.get(path), after.get(path)));
+    const lost = [...paths]
+      .sort()
+      .filter((path) => before.has(path) && !isDeepStrictEqual(before.get(path), after.get(path)));
     const changed = lost.filter((path) => after.has(path) || !isEmpty(before.get(path)));
     return changed.map((path) => ({ who: nameOf(entry), field: pathText(path) }));
   });
@@ -119,7 +122,7 @@ function refuseConflicts(others: readonly Manager[], before: Fields, after: Fiel
 }
 
 /** Filling an empty object takes it from no manager. */
-const isEmpty = (value: Json | undefined) => equal(value, {}) || equal(value, []);
+const isEmpty = (value: Json | undefined) => isDeepStrictEqual(value, {}) || isDeepStrictEqual(value, []);
 
 function nameOf({ manager, subresource, operation, apiVersion }: ManagedFields): string {
   const part = subresource === undefined ? '' : ` with subresource ${JSON.stringify(subresource)}`;
@@ -140,7 +143,7 @@ export function withManagers<T extends GivenObject>(
   const schema = schemaOf(type);
   const was = fieldsOf(before ?? {}, schema);
   const is = fieldsOf(after, schema);
-  const isSame = (path: string) => is.has(path) && equal(was.get(path), is.get(path));
+  const isSame = (path: string) => is.has(path) && isDeepStrictEqual(was.get(path), is.get(path));
   const managers = before ? managersOf(type, before) : [];
   const own = managers.find((one) => isOf(one, writer)) ?? { entry: entryOf(type, writer), paths: new Set<string>() };
   const written = managedPart(type, writer.applied ?? after, writer.subresource);
@@ -153,7 +156,7 @@ export function withManagers<T extends GivenObject>(
     const entry = one === own ? { ...one.entry, apiVersion: apiVersionOf(type) } : one.entry;
     const fieldsV1 = encodeFields(left);
     if (left.length === 0) return [];
-    return equal(fieldsV1, entry.fieldsV1) ? [entry] : [{ ...entry, time: writer.time, fieldsV1 }];
+    return isDeepStrictEqual(fieldsV1, entry.fieldsV1) ? [entry] : [{ ...entry, time: writer.time, fieldsV1 }];
   });
   const metadata = { ...after.metadata, managedFields: entries.length > 0 ? entries : undefined };
   return { ...after, metadata: without(metadata) };

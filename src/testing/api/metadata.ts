@@ -1,7 +1,8 @@
 /** Metadata: read from what a client sends, checked, and filled in with what only the server says. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types.ts';
-import { equal, isList, isObject, type Json, type JsonObject, without } from './json.ts';
+import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
 import { readKind } from './kinds.ts';
 import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
 import { badRequest, type Cause, cause, invalid } from './status.ts';
@@ -169,7 +170,7 @@ function changeProblems(meta: GivenMeta, before: GivenMeta): readonly Cause[] {
     causes.push(cause.forbidden('metadata.finalizers', detail));
   }
   for (const field of immutableFields) {
-    if (!equal(meta[field], before[field])) {
+    if (!isDeepStrictEqual(meta[field], before[field])) {
       causes.push(cause.invalid(`metadata.${field}`, meta[field] ?? '', 'field is immutable'));
     }
   }

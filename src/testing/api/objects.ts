@@ -1,7 +1,7 @@
 /** Kubernetes objects: as they come in, as they are kept, and as they go out. */
 
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
-import { type Json, type JsonObject, without } from './json.ts';
+import { type JsonObject, without } from './json.ts';
 
 export interface OwnerReference extends JsonObject {
   readonly apiVersion: string;
@@ -80,5 +80,3 @@ export function withMeta<T extends JsonObject & { readonly metadata: GivenMeta }
 /** Where an object stands among those of its resource, in the order of a list. */
 export const keyOf = (namespace: string | undefined, name: string) =>
   namespace === undefined ? name : `${namespace}/${name}`;
-
-export type { Json, JsonObject };

@@ -1,8 +1,9 @@
 /** PATCH: which kind of patch a content type names, and what it makes of an object. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { ResourceType } from './built-in-types.ts';
 import { parseJson, parseYaml } from './http.ts';
-import { equal, isList, isObject, type Json, type JsonObject } from './json.ts';
+import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { applyTo, type Writer } from './managed-fields.ts';
 import { readObject, withoutNulls } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
@@ -44,7 +45,7 @@ function applyOperation(document: Json, operation: Readonly<Record<string, unkno
     case 'copy':
       return edit(document, path, add(read(document, tokensOf(operation.from))));
     case 'test':
-      if (equal(path.length > 0 ? read(document, path) : document, value)) return document;
+      if (isDeepStrictEqual(path.length > 0 ? read(document, path) : document, value)) return document;
       throw notApplicable();
     default:
       throw notApplicable();

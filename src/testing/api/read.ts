@@ -1,7 +1,7 @@
 /** Get and list: which version is read, which objects are selected, and pages that go on where the last one ended. */
 
 import { apiVersionOf, type ResourceType, storageKeyOf } from './built-in-types.ts';
-import type { JsonObject } from './json.ts';
+import { type JsonObject, without } from './json.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
 import { fieldSelector, type ListOptions, versionOf } from './query.ts';
 import { badRequest, expired, notFound, tooLargeVersion } from './status.ts';
@@ -11,7 +11,7 @@ import type { Store } from './store.ts';
 export interface Scope {
   /** Keys begin with it. */
   readonly prefix: string;
-  readonly selects: (key: string, object: StoredObject) => boolean;
+  readonly selects: (object: StoredObject) => boolean;
   /** It can be one object only. */
   readonly single: boolean;
 }
@@ -28,7 +28,7 @@ export function scopeOf(type: ResourceType, namespace: string | undefined, optio
   const fields = fieldSelector(options.fields, type);
   return {
     prefix: namespace === undefined ? '' : `${namespace}/`,
-    selects: (_key, object) => fields.matches(object) && options.labels(object),
+    selects: (object) => fields.matches(object) && options.labels(object),
     single: fields.name !== undefined && (!type.namespaced || (namespace ?? fields.namespace) !== undefined),
   };
 }
@@ -55,27 +55,22 @@ export function listObjects(
   const scope = scopeOf(type, namespace, options);
   const { version, start } = whereToRead(store, type, scope, options);
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
-  const { keys, get } = store.collection(storageKeyOf(type)).at(version);
+  const { keys, objects } = store.collection(storageKeyOf(type)).at(version);
+  const asked = keys.filter((key) => key.startsWith(scope.prefix) && key >= scope.prefix + start);
   const items: JsonObject[] = [];
-  let [index, end] = [firstIndex(keys, scope.prefix + start), keys.length];
-  if (scope.prefix !== '') end = firstIndex(keys, `${scope.prefix.slice(0, -1)}0`); // the character after /
-  let last = '';
-  for (; index < end && (limit <= 0 || items.length < limit); index++) {
-    const key = keys[index] ?? '';
-    const object = get(key);
-    if (!object || !scope.selects(key, object)) continue;
-    items.push(type.custom ? present(type, object) : object);
-    last = key;
+  let end = 0;
+  for (; end < asked.length && (limit <= 0 || items.length < limit); end++) {
+    const object = objects.get(asked[end] ?? '');
+    if (object && scope.selects(object)) items.push(type.custom ? present(type, object) : object);
   }
-  const more = limit > 0 && index < end;
-  const token = more ? encodeContinuation({ version, start: `${last.slice(scope.prefix.length)}\0` }) : undefined;
+  const next = asked[end]?.slice(scope.prefix.length);
   return {
     kind: type.listKind,
     apiVersion: apiVersionOf(type),
-    metadata: {
+    metadata: without({
       resourceVersion: String(version),
-      ...(token === undefined ? {} : { continue: token }),
-    },
+      continue: next === undefined ? undefined : encodeContinuation({ version, start: next }),
+    }),
     items,
   };
 }
@@ -123,15 +118,4 @@ function decodeContinuation(token: string): Continuation {
     throw badRequest('continue key is not valid');
   }
   return { version: rv, start };
-}
-
-/** The index of the first key that is not before the given one. */
-function firstIndex(keys: readonly string[], key: string): number {
-  let [low, high] = [0, keys.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((keys[middle] ?? '') < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

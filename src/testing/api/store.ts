@@ -3,7 +3,7 @@
  * version and a watch can begin at one.
  */
 
-import type { StoredObject } from './objects.ts';
+import { type StoredObject, withMeta } from './objects.ts';
 
 export interface Change {
   readonly version: number;
@@ -62,27 +62,21 @@ export class Collection {
     return false;
   }
 
-  /** Keys and objects as they were at a version that is not older than `oldest`. */
-  at(version: number): { readonly keys: readonly string[]; get(key: string): StoredObject | undefined } {
-    const since = this.positionAfter(version) - this.#forgotten;
-    if (since >= this.#changes.length) return { keys: this.keys(), get: (key) => this.get(key) };
+  /** Keys in the order of a list, and objects, as they were at a version that is not older than `oldest`. */
+  at(version: number): { readonly keys: readonly string[]; readonly objects: ReadonlyMap<string, StoredObject> } {
+    const since = this.positionAfter(version);
+    if (since === this.end) return { keys: this.keys(), objects: this.#objects };
     const objects = new Map(this.#objects);
-    for (const { key, before } of this.#changes.slice(since).toReversed()) {
+    for (const { key, before } of this.#changes.slice(since - this.#forgotten).toReversed()) {
       if (before) objects.set(key, before);
       else objects.delete(key);
     }
-    return { keys: [...objects.keys()].sort(), get: (key) => objects.get(key) };
+    return { keys: [...objects.keys()].sort(), objects };
   }
 
   /** Where the changes after a version begin. */
   positionAfter(version: number): number {
-    let [low, high] = [0, this.#changes.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#changes[middle]?.version ?? 0) > version) high = middle;
-      else low = middle + 1;
-    }
-    return this.#forgotten + low;
+    return this.#forgotten + this.#changes.findLastIndex((change) => change.version <= version) + 1;
   }
 
   /** The change at a position; `gone` if it is no longer kept, `undefined` if it has not happened yet. */
@@ -93,9 +87,7 @@ export class Collection {
   /** Stores an object under the next version. */
   put(key: string, object: StoredObject): StoredObject {
     const before = this.#objects.get(key);
-    const { isDryRun } = this.#store;
-    if (isDryRun)
-      return { ...object, metadata: { ...object.metadata, resourceVersion: before?.metadata.resourceVersion ?? '' } };
+    if (this.#store.isDryRun) return withMeta(object, { resourceVersion: before?.metadata.resourceVersion ?? '' });
     const stored = this.#store.stamp(object);
     this.#objects.set(key, stored);
     if (!before) this.#sorted = undefined;
@@ -181,7 +173,7 @@ export class Store {
   /** The object under the next version. */
   stamp(object: StoredObject): StoredObject {
     this.#version += 1;
-    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
+    return withMeta(object, { resourceVersion: String(this.#version) });
   }
 
   /** Forgets every change: earlier versions can neither be listed nor watched. */

@@ -73,7 +73,7 @@ export class Watch {
       return this.#fail(expired(`too old resource version: ${since} (${oldest})`));
     }
     if (initial) {
-      this.#initial = this.#objects();
+      this.#initial = this.#objects().values();
       if (allowWatchBookmarks) this.#bookmark = 'initial-events-end';
     } else if (since > 0) {
       this.#position = this.#collection.positionAfter(since);
@@ -104,12 +104,9 @@ export class Watch {
     stream?.end();
   }
 
-  *#objects(): Iterator<StoredObject> {
-    const { keys, get } = this.#collection.at(this.#store.version);
-    const objects = keys.map((key) => [key, get(key)] as const);
-    for (const [key, object] of objects) {
-      if (object && key.startsWith(this.#scope.prefix) && this.#scope.selects(key, object)) yield object;
-    }
+  #objects(): readonly StoredObject[] {
+    const keys = this.#collection.keys().filter((key) => key.startsWith(this.#scope.prefix));
+    return keys.flatMap((key) => this.#collection.get(key) ?? []).filter(this.#scope.selects);
   }
 
   /** Writes pending events while there is room. */
@@ -148,8 +145,8 @@ export class Watch {
   /** A change as this reader sees it: one that leaves its selection is a deletion for it. */
   #event({ key, before, object, deleted }: Change): string | undefined {
     if (!key.startsWith(this.#scope.prefix)) return undefined;
-    const was = before !== undefined && this.#scope.selects(key, before);
-    const is = !deleted && this.#scope.selects(key, object);
+    const was = before !== undefined && this.#scope.selects(before);
+    const is = !deleted && this.#scope.selects(object);
     if (is) return this.#line(was ? 'MODIFIED' : 'ADDED', object);
     if (!was) return undefined;
     const { resourceVersion } = object.metadata;

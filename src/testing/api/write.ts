@@ -1,10 +1,11 @@
 /** Create and update: which fields a client may set, which only the server sets, and which writes conflict. */
 
 import { randomInt } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ApiState } from './api-state.ts';
 import { type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { established } from './custom-types.ts';
-import { equal, type JsonObject, without } from './json.ts';
+import { type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
 import { type Writer, withManagers } from './managed-fields.ts';
 import { checkMeta, timestamp } from './metadata.ts';
@@ -100,7 +101,7 @@ export function updateObject(
   const written = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
   const object = withManagers(type, before, written, update.writer);
   checkMeta(type, object.metadata, before.metadata);
-  if (equal(object, before)) return { object: before, created: false };
+  if (isDeepStrictEqual(object, before)) return { object: before, created: false };
   // The last finalizer of an object that is being deleted was removed.
   if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
     collection.delete(key);
@@ -136,7 +137,7 @@ function objectWrite(type: ResourceType, given: GivenObject, before: StoredObjec
 export function isNewGeneration(type: ResourceType, object: GivenObject, before: StoredObject): boolean {
   const { metadata: _, ...content } = object;
   const { metadata: __, ...contentBefore } = before;
-  return type.generation && !equal(content, contentBefore);
+  return type.generation && !isDeepStrictEqual(content, contentBefore);
 }
 
 function statusWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
