@@ -166,12 +166,12 @@ export class FakeCluster {
 
   /** Sends a bookmark to every watch that asked for bookmarks. They also get one every minute. */
   sendBookmarks(): void {
-    this.#api.bookmark();
+    for (const watch of this.#api.state.watches) watch.bookmark();
   }
 
   /** Ends every watch, as a server does at a watch's timeout. */
   endWatches(): void {
-    this.#api.endWatches();
+    for (const watch of this.#api.state.watches) watch.end();
   }
 
   /** Breaks every connection. The server keeps running. */

@@ -1,7 +1,7 @@
 /** Changes the objects of a cluster without its API: no admission, no status subresource, no finalizers. */
 
 import type { ApiState } from './api/api-state.ts';
-import { type ResourceType, storageKeyOf } from './api/built-in-types.ts';
+import type { ResourceType } from './api/built-in-types.ts';
 import { isObject, type JsonObject, without } from './api/json.ts';
 import { prepareKind, readKind } from './api/kinds.ts';
 import { withManagers } from './api/managed-fields.ts';
@@ -63,7 +63,8 @@ export class Objects {
   add(given: TestObject | Iterable<TestObject>): void {
     for (const object of Symbol.iterator in given ? given : [given]) {
       const place = this.#place(object);
-      if (this.#collection(place).get(place.key)) throw new Error(`there is a ${nameOf(object, place)} already`);
+      if (this.#state.collection(place.type).get(place.key))
+        throw new Error(`there is a ${nameOf(object, place)} already`);
       this.#store(object, place);
     }
   }
@@ -74,7 +75,7 @@ export class Objects {
 
   delete(name: ObjectName): void {
     const place = this.#place(name);
-    const collection = this.#collection(place);
+    const collection = this.#state.collection(place.type);
     const object = collection.get(place.key);
     if (!object) throw new Error(`there is no ${nameOf(name, place)}`);
     if (place.type === this.#state.namespaces) this.#empty(place.name);
@@ -84,18 +85,15 @@ export class Objects {
 
   get(name: ObjectName): StoredTestObject | undefined {
     const place = this.#place(name);
-    const object = this.#collection(place).get(place.key);
+    const object = this.#state.collection(place.type).get(place.key);
     return object && structuredClone(present(place.type, object));
   }
 
   list({ apiVersion, kind, namespace }: ObjectsOfKind): readonly StoredTestObject[] {
     const type = this.#type(apiVersion, kind);
-    const collection = this.#state.store.collection(storageKeyOf(type));
-    return collection
-      .keys()
-      .filter((key) => namespace === undefined || key.startsWith(`${namespace}/`))
-      .flatMap((key) => collection.get(key) ?? [])
-      .map((object) => structuredClone(present(type, object)));
+    const collection = this.#state.collection(type);
+    const keys = namespace === undefined ? collection.keys() : collection.keysIn(namespace);
+    return keys.flatMap((key) => collection.get(key) ?? []).map((object) => structuredClone(present(type, object)));
   }
 
   addNamespace(name: string): void {
@@ -107,7 +105,7 @@ export class Objects {
     if (namespace !== undefined && !this.#state.find(this.#state.namespaces, undefined, namespace)) {
       this.addNamespace(namespace);
     }
-    const collection = this.#collection(place);
+    const collection = this.#state.collection(place.type);
     const before = collection.get(key);
     // A copy, as JSON.
     const { apiVersion: _, kind: __, metadata, ...content }: JsonObject = JSON.parse(JSON.stringify(given));
@@ -131,23 +129,19 @@ export class Objects {
     const managed = before?.metadata.managedFields ?? meta.managedFields;
     const written = { ...object, metadata: without({ ...named, managedFields: managed }) };
     const writer = { manager: 'FakeCluster', time: timestamp(this.#state.clock()) };
-    collection.put(key, afterWrite(this.#state, type, before ? withManagers(type, before, written, writer) : written));
+    collection.put(afterWrite(this.#state, type, before ? withManagers(type, before, written, writer) : written));
   }
 
   /** Deletes the objects of a namespace. */
   #empty(namespace: string): void {
     for (const type of this.#state.storedTypes()) {
       if (!type.namespaced) continue;
-      const collection = this.#state.store.collection(storageKeyOf(type));
+      const collection = this.#state.collection(type);
       for (const key of collection.keysIn(namespace)) {
         const object = collection.delete(key);
         if (object) afterRemoval(this.#state, type, object);
       }
     }
-  }
-
-  #collection({ type }: Place) {
-    return this.#state.store.collection(storageKeyOf(type));
   }
 
   #place({ apiVersion, kind, metadata }: ObjectName): Place {

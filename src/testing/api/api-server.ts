@@ -62,16 +62,6 @@ export class FakeApiServer {
     }
   }
 
-  /** Sends a bookmark to every watch that asked for bookmarks. */
-  bookmark(): void {
-    this.#resources.bookmark();
-  }
-
-  /** Ends every watch. */
-  endWatches(): void {
-    this.#resources.endWatches();
-  }
-
   async #answer(request: Request, response: Response, url: string, user: User): Promise<void> {
     const parsed = URL.parse(`https://localhost${url}`);
     if (!parsed) throw badRequest('the path is not a URL');

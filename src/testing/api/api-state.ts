@@ -1,20 +1,29 @@
-/** What the API keeps: the kinds that it serves, and the objects. */
+/** What the API keeps: the kinds that it serves, the objects, and the watches that are open. */
 
 import { randomUUID } from 'node:crypto';
 import { apiVersionOf, builtInTypes, type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { customTypes, established, multiclusterDefinitions } from './custom-types.ts';
 import { timestamp } from './metadata.ts';
 import { type GivenMeta, keyOf, type StoredObject } from './objects.ts';
-import { Store } from './store.ts';
+import { notFound } from './status.ts';
+import { type Collection, Store } from './store.ts';
 
 export interface ApiStateOptions {
   readonly history: number;
   readonly clock: () => number;
 }
 
+interface OpenWatch {
+  readonly type: ResourceType;
+  /** Sends a bookmark, if the reader asked for bookmarks. */
+  bookmark(): void;
+  end(): void;
+}
+
 export class ApiState {
   readonly store: Store;
   readonly clock: () => number;
+  readonly watches = new Set<OpenWatch>();
   /** By group, version and plural. */
   readonly #types = new Map<string, ResourceType>();
   /** By version and kind. */
@@ -29,7 +38,7 @@ export class ApiState {
       const metadata = { ...this.newMeta(this.definitions), name, resourceVersion: '' };
       const object = { ...definition, metadata };
       const status = established(object, metadata.creationTimestamp);
-      this.define(this.store.collection(storageKeyOf(this.definitions)).put(name, { ...object, status }));
+      this.define(this.collection(this.definitions).put({ ...object, status }));
     }
   }
 
@@ -70,17 +79,14 @@ export class ApiState {
     const types = customTypes(definition).filter(({ served }) => served);
     this.#withdraw(definition);
     this.#serve(types);
-    this.onChange();
+    this.#endWatchesOfGone();
   }
 
   /** Serves a CustomResourceDefinition's kind no longer. */
   undefine(definition: StoredObject): void {
     this.#withdraw(definition);
-    this.onChange();
+    this.#endWatchesOfGone();
   }
-
-  /** Called when kinds have come or gone. */
-  onChange: () => void = () => {};
 
   #withdraw({ metadata }: StoredObject): void {
     for (const [path, type] of this.#types) {
@@ -90,8 +96,25 @@ export class ApiState {
     }
   }
 
+  /** A watch of a kind that is no longer served ends. */
+  #endWatchesOfGone(): void {
+    for (const watch of this.watches) if (this.#types.get(pathOf(watch.type)) === undefined) watch.end();
+  }
+
+  /** The objects of a kind. */
+  collection(type: ResourceType): Collection {
+    return this.store.collection(storageKeyOf(type));
+  }
+
   find(type: ResourceType, namespace: string | undefined, name: string): StoredObject | undefined {
-    return this.store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
+    return this.collection(type).get(keyOf(namespace, name));
+  }
+
+  /** An object that is there. Throws a 404. */
+  get(type: ResourceType, namespace: string | undefined, name: string): StoredObject {
+    const found = this.find(type, namespace, name);
+    if (!found) throw notFound(type, name);
+    return found;
   }
 
   /** The metadata that a new object gets. */

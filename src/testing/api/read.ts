@@ -1,10 +1,11 @@
-/** Get and list: which version is read, which objects are selected, and pages that go on where the last one ended. */
+/** Lists: which version is read, which objects are selected, and pages that go on where the last one ended. */
 
-import { apiVersionOf, type ResourceType, storageKeyOf } from './built-in-types.ts';
+import type { ApiState } from './api-state.ts';
+import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { type JsonObject, without } from './json.ts';
-import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
+import { present, type StoredObject } from './objects.ts';
 import { fieldSelector, type ListOptions, versionOf } from './query.ts';
-import { badRequest, expired, notFound, tooLargeVersion } from './status.ts';
+import { badRequest, expired, tooLargeVersion } from './status.ts';
 import type { Store } from './store.ts';
 
 /** Which objects a request is about. */
@@ -33,29 +34,17 @@ export function scopeOf(type: ResourceType, namespace: string | undefined, optio
   };
 }
 
-/** One object, in its newest version. Throws a 404. */
-export function getObject(
-  store: Store,
-  type: ResourceType,
-  namespace: string | undefined,
-  name: string,
-): KubernetesObject {
-  const object = store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
-  if (!object) throw notFound(type, name);
-  return present(type, object);
-}
-
 /** A page of a list. Throws a 410 if its version is no longer kept. */
 export function listObjects(
-  store: Store,
+  state: ApiState,
   type: ResourceType,
   namespace: string | undefined,
   options: ListOptions,
 ): JsonObject {
   const scope = scopeOf(type, namespace, options);
-  const { version, start } = whereToRead(store, type, scope, options);
+  const { version, start } = whereToRead(state, type, scope, options);
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
-  const { keys, objects } = store.collection(storageKeyOf(type)).at(version);
+  const { keys, objects } = state.collection(type).at(version);
   const asked = keys.filter((key) => key.startsWith(scope.prefix) && key >= scope.prefix + start);
   const items: JsonObject[] = [];
   let end = 0;
@@ -76,25 +65,25 @@ export function listObjects(
 }
 
 /** The version that a list shows, and where it begins: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list */
-function whereToRead(store: Store, type: ResourceType, scope: Scope, options: ListOptions): Continuation {
-  const { oldest } = store.collection(storageKeyOf(type));
+function whereToRead(state: ApiState, type: ResourceType, scope: Scope, options: ListOptions): Continuation {
+  const { oldest } = state.collection(type);
   if (options.continue !== '') {
     if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
       throw badRequest('specifying resource version is not allowed when using continue');
     }
     const asked = decodeContinuation(options.continue);
     if (asked.version < oldest) throw expired('The provided continue parameter is too old: start the list again.');
-    return checkedAgainst(store, asked);
+    return checkedAgainst(state.store, asked);
   }
   const asked = versionOf(options.resourceVersion) ?? 0;
   const { resourceVersionMatch: match, limit } = options;
   const exact = match === 'Exact' || (match === '' && limit > 0 && !scope.single);
   if (exact && asked > 0) {
     if (asked < oldest) throw expired('The resourceVersion for the provided list is too old.');
-    return checkedAgainst(store, { version: asked, start: '' });
+    return checkedAgainst(state.store, { version: asked, start: '' });
   }
-  checkedAgainst(store, { version: asked, start: '' });
-  return { version: store.version, start: '' };
+  checkedAgainst(state.store, { version: asked, start: '' });
+  return { version: state.store.version, start: '' };
 }
 
 function checkedAgainst(store: Store, asked: Continuation): Continuation {

@@ -2,13 +2,12 @@
 
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
-import { type ResourceType, storageKeyOf } from './built-in-types.ts';
-import { customTypes } from './custom-types.ts';
-import { isObject, type Json, type JsonObject } from './json.ts';
+import type { ResourceType } from './built-in-types.ts';
+import { isObject, type Json, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
 import { isDryRun } from './query.ts';
-import { badRequest, conflict, forbidden, notFound, notImplemented } from './status.ts';
+import { badRequest, conflict, forbidden, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */
 interface Removed {
@@ -38,43 +37,37 @@ function remove(state: ApiState, type: ResourceType, object: StoredObject): Remo
     deletionGracePeriodSeconds: 0,
     ...(generation === undefined ? {} : { generation: generation + 1 }),
   });
-  return { object: store(state, type, marked), gone: false };
-}
-
-function store(state: ApiState, type: ResourceType, object: StoredObject): StoredObject {
-  const { namespace, name } = object.metadata;
-  return state.store.collection(storageKeyOf(type)).put(keyOf(namespace, name), object);
+  return { object: state.collection(type).put(marked), gone: false };
 }
 
 function take(state: ApiState, type: ResourceType, object: StoredObject): Removed {
   const { namespace, name } = object.metadata;
-  const last = state.store.collection(storageKeyOf(type)).delete(keyOf(namespace, name)) ?? object;
+  const last = state.collection(type).delete(keyOf(namespace, name)) ?? object;
   afterRemoval(state, type, object);
   return { object: last, gone: true };
 }
 
 /** A real server keeps the definition until the last of its objects has gone. */
 function refuseHeldObjects(state: ApiState, definition: StoredObject): void {
-  for (const custom of customTypes(definition).slice(0, 1)) {
-    const collection = state.store.collection(storageKeyOf(custom));
-    const held = collection.keys().find((key) => collection.get(key)?.metadata.finalizers);
-    if (held === undefined) continue;
-    throw notImplemented(
-      `the deletion of CustomResourceDefinition ${definition.metadata.name} while ${custom.kind} ${held} has finalizers: remove them first`,
-    );
-  }
+  const { name } = definition.metadata;
+  const collection = state.store.collection(name);
+  const held = collection.keys().find((key) => collection.get(key)?.metadata.finalizers);
+  if (held === undefined) return;
+  const kind = String(valueAt(definition, ['spec', 'names', 'kind']));
+  throw notImplemented(
+    `the deletion of CustomResourceDefinition ${name} while ${kind} ${held} has finalizers: remove them first`,
+  );
 }
 
 /** Handles the consequences of a removed object. */
 export function afterRemoval(state: ApiState, type: ResourceType, object: StoredObject): void {
   const { namespace } = object.metadata;
   if (type === state.definitions) {
-    for (const custom of customTypes(object).slice(0, 1)) {
-      const collection = state.store.collection(storageKeyOf(custom));
-      for (const key of collection.keys()) {
-        const last = collection.delete(key);
-        if (last?.metadata.namespace !== undefined) endNamespace(state, last.metadata.namespace);
-      }
+    // Its name is where its objects are stored.
+    const collection = state.store.collection(object.metadata.name);
+    for (const key of collection.keys()) {
+      const last = collection.delete(key);
+      if (last?.metadata.namespace !== undefined) endNamespace(state, last.metadata.namespace);
     }
     state.undefine(object);
   }
@@ -86,10 +79,10 @@ function beginNamespace(state: ApiState, namespace: StoredObject): Removed {
   const { name } = namespace.metadata;
   const status = { ...(isObject(namespace.status) ? namespace.status : {}), phase: 'Terminating' };
   const marked = withMeta({ ...namespace, status }, { deletionTimestamp: timestamp(state.clock()) });
-  const stored = store(state, state.namespaces, marked);
+  const stored = state.collection(state.namespaces).put(marked);
   for (const type of state.storedTypes()) {
     if (!type.namespaced) continue;
-    const collection = state.store.collection(storageKeyOf(type));
+    const collection = state.collection(type);
     for (const key of collection.keysIn(name)) {
       const object = collection.get(key);
       if (object) remove(state, type, object);
@@ -103,7 +96,7 @@ function beginNamespace(state: ApiState, namespace: StoredObject): Removed {
 function endNamespace(state: ApiState, name: string): void {
   const namespace = state.find(state.namespaces, undefined, name);
   if (!namespace || !mayGo(state, state.namespaces, namespace)) return;
-  state.store.collection(storageKeyOf(state.namespaces)).delete(name);
+  state.collection(state.namespaces).delete(name);
 }
 
 /** The preconditions of a deletion. */
@@ -158,8 +151,7 @@ export function deleteObject(
   if (type === state.namespaces && immortal.includes(name)) {
     throw forbidden(type, name, 'this namespace may not be deleted');
   }
-  const object = state.store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
-  if (!object) throw notFound(type, name);
+  const object = state.get(type, namespace, name);
   checkPreconditions(type, object, options);
   if (options.dryRun && (type === state.definitions || type === state.namespaces))
     throw notImplemented(`dryRun of the deletion of a ${type.kind}`);

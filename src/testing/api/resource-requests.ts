@@ -11,7 +11,7 @@ import { readObject, timestamp } from './metadata.ts';
 import { present } from './objects.ts';
 import { patched, readApplied, readPatch } from './patch.ts';
 import { checkManager, isDryRun, listOptionsOf } from './query.ts';
-import { getObject, listObjects } from './read.ts';
+import { listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { review, reviewType, type ServiceAccountTokens, type User } from './tokens.ts';
@@ -57,28 +57,10 @@ const shortestWatchMs = 1_800_000;
 export class ResourceRequests {
   readonly #state: ApiState;
   readonly #tokens: ServiceAccountTokens;
-  readonly #watches = new Set<Watch>();
 
   constructor(state: ApiState, tokens: ServiceAccountTokens) {
     this.#state = state;
     this.#tokens = tokens;
-    state.onChange = () => this.#endWatchesOfGone();
-  }
-
-  /** A watch of a kind that is no longer served ends. */
-  #endWatchesOfGone(): void {
-    for (const watch of this.#watches) {
-      const { group, version, plural } = watch.type;
-      if (!this.#state.type(group, version, plural)) watch.end();
-    }
-  }
-
-  bookmark(): void {
-    for (const watch of this.#watches) watch.bookmark();
-  }
-
-  endWatches(): void {
-    for (const watch of this.#watches) watch.end();
   }
 
   /** What is sent; `undefined` if a watch has begun. Throws an `ApiError`. */
@@ -113,7 +95,7 @@ export class ResourceRequests {
       case 'GET': {
         const options = listOptionsOf(query);
         if (options.watch) return this.#watch(type, call);
-        return { code: 200, body: listObjects(this.#state.store, type, namespace, options) };
+        return { code: 200, body: listObjects(this.#state, type, namespace, options) };
       }
       case 'POST': {
         const given = readObject(type, parseBody(knownBody(type, call), call.mediaType));
@@ -131,7 +113,7 @@ export class ResourceRequests {
 
   #watch(type: ResourceType, { query, target, form, response }: Call): undefined {
     inForm(form, {}); // a watch has no lists
-    const watch = new Watch(this.#state.store, {
+    const watch = new Watch(this.#state, {
       type,
       namespace: target.namespace,
       form,
@@ -142,8 +124,8 @@ export class ResourceRequests {
     response.setHeader('content-type', 'application/json');
     response.setHeader('cache-control', 'no-cache, private');
     if ('flushHeaders' in response) response.flushHeaders();
-    this.#watches.add(watch);
-    response.on('close', () => this.#watches.delete(watch));
+    this.#state.watches.add(watch);
+    response.on('close', () => this.#state.watches.delete(watch));
     watch.start(response);
     return undefined;
   }
@@ -152,7 +134,7 @@ export class ResourceRequests {
   #deleteCollection(type: ResourceType, { query, target: { namespace }, body, mediaType }: Call): Reply {
     if (!type.deleteCollection) throw methodNotAllowed();
     const options = deleteOptionsOf(query, bodyOf(body, mediaType));
-    const list = listObjects(this.#state.store, type, namespace, listOptionsOf(query));
+    const list = listObjects(this.#state, type, namespace, listOptionsOf(query));
     const items = isList(list.items) ? list.items : [];
     for (const item of items) {
       const { name } = Object(isObject(item) ? item.metadata : {}); // a stored object has a name
@@ -164,7 +146,7 @@ export class ResourceRequests {
   #object(call: ObjectCall): Reply {
     const { method, type, name, target, query } = call;
     if (method === 'GET') {
-      return { code: 200, body: getObject(this.#state.store, type, target.namespace, name) };
+      return { code: 200, body: present(type, this.#state.get(type, target.namespace, name)) };
     }
     if (method === 'DELETE') {
       const options = deleteOptionsOf(query, bodyOf(call.body, call.mediaType));

@@ -3,7 +3,7 @@
  * version and a watch can begin at one.
  */
 
-import { type StoredObject, withMeta } from './objects.ts';
+import { keyOf, type StoredObject, withMeta } from './objects.ts';
 
 export interface Change {
   readonly version: number;
@@ -85,7 +85,8 @@ export class Collection {
   }
 
   /** Stores an object under the next version. */
-  put(key: string, object: StoredObject): StoredObject {
+  put(object: StoredObject): StoredObject {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
     const before = this.#objects.get(key);
     if (this.#store.isDryRun) return withMeta(object, { resourceVersion: before?.metadata.resourceVersion ?? '' });
     const stored = this.#store.stamp(object);

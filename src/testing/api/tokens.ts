@@ -5,7 +5,7 @@ import type { ApiState } from './api-state.ts';
 import { resourceType } from './built-in-types.ts';
 import { type Json, type JsonObject, without } from './json.ts';
 import { readObject, timestamp } from './metadata.ts';
-import { badRequest, cause, invalid, notFound, notImplemented } from './status.ts';
+import { badRequest, cause, invalid, notImplemented } from './status.ts';
 import { checkName } from './write.ts';
 
 /** What the API server's own tokens are for. */
@@ -46,8 +46,7 @@ export class ServiceAccountTokens {
   /** Answers a TokenRequest. Throws a 404 if the account does not exist, a 422 for a duration that Kubernetes refuses. */
   request(namespace: string, name: string, body: Json): JsonObject {
     const type = this.#state.serviceAccounts;
-    const account = this.#state.find(type, namespace, name);
-    if (!account) throw notFound(type, name);
+    const account = this.#state.get(type, namespace, name);
     const { spec: given, metadata } = readObject(requestType, body);
     checkName(type, namespace, name, { ...metadata, name });
     const spec = specSchema.safeParse(given ?? {});

@@ -3,7 +3,8 @@
  * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
 
-import { apiVersionOf, type ResourceType, storageKeyOf } from './built-in-types.ts';
+import type { ApiState } from './api-state.ts';
+import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { type Form, inForm, type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
@@ -48,11 +49,11 @@ export class Watch {
   #blocked = false;
 
   /** Throws for invalid options. A version that is gone is reported in the first event of the stream. */
-  constructor(store: Store, settings: WatchSettings) {
+  constructor(state: ApiState, settings: WatchSettings) {
     const { type, namespace, options } = settings;
-    this.#store = store;
+    this.#store = state.store;
     this.#settings = settings;
-    this.#collection = store.collection(storageKeyOf(type));
+    this.#collection = state.collection(type);
     this.#scope = scopeOf(type, namespace, options);
     this.#since = versionOf(options.resourceVersion) ?? 0;
     this.#position = this.#collection.end;

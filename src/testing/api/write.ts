@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiState } from './api-state.ts';
-import { type ResourceType, storageKeyOf } from './built-in-types.ts';
+import type { ResourceType } from './built-in-types.ts';
 import { established } from './custom-types.ts';
 import { type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
@@ -58,12 +58,10 @@ export function createObject(
   if ((given.metadata.resourceVersion ?? '0') !== '0') {
     throw unexplained('resourceVersion should not be set on objects to be created');
   }
-  const key = keyOf(namespace, name);
-  const collection = state.store.collection(storageKeyOf(type));
-  const there = collection.get(key);
+  const there = state.find(type, namespace, name);
   if (there) throw alreadyExists(type, name, there.metadata.deletionTimestamp !== undefined);
   const object = { ...prepared, metadata: { ...prepared.metadata, ...system, name, resourceVersion: '' } };
-  return collection.put(key, afterWrite(state, type, withManagers(type, undefined, object, writer)));
+  return state.collection(type).put(afterWrite(state, type, withManagers(type, undefined, object, writer)));
 }
 
 /** Fields of a new object that a client may send and the server overwrites. */
@@ -77,9 +75,7 @@ export function updateObject(
   name: string,
   update: Update,
 ): Written {
-  const collection = state.store.collection(storageKeyOf(type));
-  const key = keyOf(namespace, name);
-  const before = collection.get(key);
+  const before = state.find(type, namespace, name);
   if (!before) {
     if (update.part === 'status' || !(update.mayCreate || type.createOnUpdate)) throw notFound(type, name);
     const given = update.change(undefined);
@@ -104,11 +100,11 @@ export function updateObject(
   if (isDeepStrictEqual(object, before)) return { object: before, created: false };
   // The last finalizer of an object that is being deleted was removed.
   if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
-    collection.delete(key);
+    state.collection(type).delete(keyOf(namespace, name));
     afterRemoval(state, type, before);
     return { object, created: false };
   }
-  return { object: collection.put(key, afterWrite(state, type, object)), created: false };
+  return { object: state.collection(type).put(afterWrite(state, type, object)), created: false };
 }
 
 /** The object as it is to be stored, before it is: a definition is served from now on. */
@@ -200,8 +196,7 @@ const uidConflict = (type: ResourceType, name: string, given: string, there: str
 function checkNamespace(state: ApiState, type: ResourceType, namespace: string | undefined, meta: GivenMeta): void {
   if (!type.namespaced || namespace === undefined) return;
   if (meta.namespace !== undefined && meta.namespace !== namespace) throw namespaceMismatch();
-  const found = state.find(state.namespaces, undefined, namespace);
-  if (!found) throw notFound(state.namespaces, namespace);
+  const found = state.get(state.namespaces, undefined, namespace);
   if (found.metadata.deletionTimestamp === undefined) return;
   const message = `namespace ${namespace} is being terminated`;
   throw forbidden(
