@@ -55,7 +55,7 @@ export class FakeCluster {
     const { name = 'fake', history = 32_768, clock = Date.now, http2 = true, serverNames = [] } = options;
     this.#options = options;
     this.#tokens = usersOf(options.tokens ?? {});
-    this.#api = new FakeApiServer({ name, history, clock, userOf: (token) => this.#tokens.get(token) });
+    this.#api = new FakeApiServer({ name, history, clock });
     this.#objects = new Objects(this.#api.state);
     for (const namespace of ['default', 'kube-system']) this.#objects.addNamespace(namespace);
     for (const definition of options.customResourceDefinitions ?? []) this.#objects.set(definition);
@@ -208,7 +208,8 @@ export class FakeCluster {
   #answer(request: Request, response: Response): void {
     this.#requests += 1;
     response.on('error', () => {});
-    const user = this.#authenticate(request);
+    const found = this.#authenticate(request);
+    const user = found && withGroups(found);
     const { method = 'GET', url = '/', headers } = request;
     if (user === undefined) this.#unauthorized += 1;
     else this.#byIdentity.set(user.username, (this.#byIdentity.get(user.username) ?? 0) + 1);
@@ -233,10 +234,10 @@ export class FakeCluster {
     if (socket.authorized) {
       const { CN, O } = socket.getPeerCertificate().subject ?? {};
       const [username] = [CN].flat();
-      if (username !== undefined) return withGroups({ username, ...(O === undefined ? {} : { groups: [O].flat() }) });
+      if (username !== undefined) return { username, ...(O === undefined ? {} : { groups: [O].flat() }) };
     }
     const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
-    return token === undefined ? undefined : this.#api.authenticate(token);
+    return token === undefined ? undefined : (this.#tokens.get(token) ?? this.#api.tokens.authenticate(token));
   }
 }
 

@@ -1,5 +1,6 @@
 /** A server on loopback, over HTTP/2, HTTP/1.1 or plain HTTP, whose connections can be counted and broken. */
 
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
@@ -19,7 +20,7 @@ export class Listener {
   readonly #options: ListenerOptions;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
-  #server: Http2SecureServer | HttpsServer | Server;
+  #server: Http2SecureServer | HttpsServer | Server | undefined;
   /** TCP connections accepted so far. */
   connections = 0;
   /** Chosen at the first listen, and kept. */
@@ -27,7 +28,6 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    this.#server = this.#createServer();
   }
 
   get openConnections(): number {
@@ -35,13 +35,10 @@ export class Listener {
   }
 
   async listen(): Promise<void> {
-    if (this.port !== 0) this.#server = this.#createServer();
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.port, '127.0.0.1', () => resolve());
-    });
-    const address = this.#server.address() as AddressInfo; // a TCP server that listens has one
-    this.port = address.port;
+    const server = this.#createServer().listen(this.port, '127.0.0.1');
+    await once(server, 'listening');
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port; // a TCP server that listens has one
   }
 
   closeConnections(): void {
@@ -54,7 +51,9 @@ export class Listener {
   }
 
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const server = this.#server;
+    if (!server) return;
+    const closed = new Promise((resolve) => server.close(resolve));
     this.closeConnections();
     await closed;
   }

@@ -1,4 +1,4 @@
-/** Answers a request: authenticates it, finds the resource of its URL, and sends the result. */
+/** Answers a request: finds the resource of its URL, and sends the result. */
 
 import { ApiState, type ApiStateOptions } from './api-state.ts';
 import { discover, version } from './discovery.ts';
@@ -17,36 +17,26 @@ import {
 } from './http.ts';
 import { type Reply, ResourceRequests } from './resource-requests.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
-import { ServiceAccountTokens, type User, withGroups } from './tokens.ts';
+import { ServiceAccountTokens, type User } from './tokens.ts';
 
 interface ApiServerOptions extends ApiStateOptions {
   /** Shown in `/version`. */
   readonly name: string;
-  /** The user of a token, besides those of service accounts. */
-  readonly userOf: (token: string) => User | undefined;
 }
 
 const checks = ['healthz', 'livez', 'readyz'];
 
 export class FakeApiServer {
   readonly state: ApiState;
-  readonly #tokens: ServiceAccountTokens;
-  readonly #userOf: ApiServerOptions['userOf'];
+  readonly tokens: ServiceAccountTokens;
   readonly #name: string;
   readonly #resources: ResourceRequests;
 
   constructor(options: ApiServerOptions) {
     this.state = new ApiState(options);
-    this.#tokens = new ServiceAccountTokens(this.state);
-    this.#userOf = options.userOf;
+    this.tokens = new ServiceAccountTokens(this.state);
     this.#name = options.name;
-    this.#resources = new ResourceRequests(this.state, this.#tokens);
-  }
-
-  /** The user of a token; `undefined` if it is unknown or has expired. */
-  authenticate(token: string): User | undefined {
-    const user = this.#userOf(token) ?? this.#tokens.authenticate(token);
-    return user && withGroups(user);
+    this.#resources = new ResourceRequests(this.state, this.tokens);
   }
 
   /** Answers a request of a user. Every error becomes a Status. */

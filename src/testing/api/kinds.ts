@@ -9,7 +9,7 @@ interface KindRules {
   /** Reads what a client sends, with the defaults of the kind. Throws a 400 for what it cannot read. */
   readonly read?: (object: GivenObject) => GivenObject;
   /** Puts an object into the form in which it is kept. */
-  readonly prepare?: (object: GivenObject) => GivenObject;
+  readonly prepare?: <T extends GivenObject>(object: T) => T;
 }
 
 const rules: Readonly<Record<string, KindRules>> = {
@@ -25,11 +25,11 @@ export function readKind(type: ResourceType, object: GivenObject): GivenObject {
 }
 
 /** The object in the form in which it is kept. Its status is not looked at. */
-export function prepareKind(type: ResourceType, object: GivenObject): GivenObject {
+export function prepareKind<T extends GivenObject>(type: ResourceType, object: T): T {
   return rules[storageKeyOf(type)]?.prepare?.(object) ?? object;
 }
 
-function prepareNamespace(object: GivenObject): GivenObject {
+function prepareNamespace<T extends GivenObject>(object: T): T {
   const { name = '', labels } = object.metadata;
   return withMeta(object, { labels: { ...labels, 'kubernetes.io/metadata.name': name } });
 }

@@ -121,7 +121,7 @@ function metaProblems(type: ResourceType, meta: GivenMeta): readonly Cause[] {
   if (meta.generateName !== undefined) {
     check('metadata.generateName', meta.generateName, nameProblem(meta.generateName, type.names, true));
   }
-  if (meta.name === undefined) causes.push(cause.required('metadata.name', 'name or generateName is required'));
+  if (!meta.name) causes.push(cause.required('metadata.name', 'name or generateName is required'));
   else check('metadata.name', meta.name, nameProblem(meta.name, type.names));
   if (meta.namespace !== undefined) check('metadata.namespace', meta.namespace, nameProblem(meta.namespace, 'label'));
   for (const [key, value] of Object.entries(meta.labels ?? {})) {

@@ -9,7 +9,7 @@ import { type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
 import { type Writer, withManagers } from './managed-fields.ts';
 import { checkMeta, timestamp } from './metadata.ts';
-import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject } from './objects.ts';
+import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject, withMeta } from './objects.ts';
 import { afterRemoval, mayGo } from './removal.ts';
 import {
   alreadyExists,
@@ -50,17 +50,16 @@ export function createObject(
 ): StoredObject {
   checkNamespace(state, type, namespace, given.metadata);
   const { generateName } = given.metadata;
-  const name = given.metadata.name ?? (generateName && freeName(state, type, namespace, generateName)) ?? '';
-  const system = state.newMeta(type);
-  const meta = { ...without({ ...given.metadata, ...unsaid, name: name || undefined, namespace }), ...system };
-  const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }), undefined);
-  checkMeta(type, prepared.metadata);
+  const name = given.metadata.name ?? (generateName && generatedName(generateName)) ?? '';
+  const own = without({ ...given.metadata, ...unsaid, namespace });
+  const metadata = { ...own, ...state.newMeta(type), name, resourceVersion: '' };
+  const object = withStatus(type, prepareKind(type, { ...given, metadata }), undefined);
+  checkMeta(type, object.metadata);
   if ((given.metadata.resourceVersion ?? '0') !== '0') {
     throw unexplained('resourceVersion should not be set on objects to be created');
   }
   const there = state.find(type, namespace, name);
   if (there) throw alreadyExists(type, name, there.metadata.deletionTimestamp !== undefined);
-  const object = { ...prepared, metadata: { ...prepared.metadata, ...system, name, resourceVersion: '' } };
   return state.collection(type).put(afterWrite(state, type, withManagers(type, undefined, object, writer)));
 }
 
@@ -117,47 +116,37 @@ export function afterWrite(state: ApiState, type: ResourceType, object: StoredOb
 }
 
 function objectWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
-  const meta = systemMeta(given.metadata, before);
-  const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }), before);
-  const { metadata: _, ...content } = prepared;
-  const generation = isNewGeneration(type, prepared, before)
-    ? (before.metadata.generation ?? 0) + 1
-    : before.metadata.generation;
-  const { name, uid, resourceVersion, creationTimestamp } = meta;
-  const { managedFields } = before.metadata;
-  const metadata = { ...prepared.metadata, name, uid, resourceVersion, creationTimestamp, generation, managedFields };
-  return { ...content, metadata: without(metadata) };
+  const object = { ...given, metadata: systemMeta(given.metadata, before.metadata) };
+  const written = withStatus(type, prepareKind(type, object), before);
+  if (!isNewGeneration(type, written, before)) return written;
+  return withMeta(written, { generation: (before.metadata.generation ?? 0) + 1 });
 }
 
 /** Whether an object has changed in what its generation counts. */
 export function isNewGeneration(type: ResourceType, object: GivenObject, before: StoredObject): boolean {
-  const { metadata: _, ...content } = object;
-  const { metadata: __, ...contentBefore } = before;
-  return type.generation && !isDeepStrictEqual(content, contentBefore);
+  return type.generation && !isDeepStrictEqual({ ...object, metadata: null }, { ...before, metadata: null });
 }
 
 function statusWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
-  const { status: _, ...rest } = before;
-  const status = given.status ?? (type.custom ? undefined : {});
-  return { ...rest, ...(status === undefined ? {} : { status }) };
+  return without({ ...before, status: given.status ?? (type.custom ? undefined : {}) });
 }
 
 /** A new object has the status that its kind begins with; an update leaves the status as it is. */
 function withStatus<T extends JsonObject>(type: ResourceType, object: T, before: StoredObject | undefined): T {
   if (!type.status) return object;
-  const { status: _, ...rest } = object;
-  const status = before ? before.status : (type.initialStatus ?? (type.custom ? undefined : {}));
-  return { ...rest, ...(status === undefined ? {} : { status }) } as T; // only its status is another
+  const first = type.initialStatus ?? (type.custom ? undefined : {});
+  return without({ ...object, status: before ? before.status : first });
 }
 
 /** Metadata with what a client cannot change. */
-function systemMeta(given: GivenMeta, { metadata: before }: StoredObject): StoredMeta {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, generation } = before;
+function systemMeta(given: GivenMeta, before: StoredMeta): StoredMeta {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, generation, managedFields } = before;
   return {
     ...without({
       ...given,
+      namespace,
       generation,
-      namespace: given.namespace ?? namespace,
+      managedFields,
       deletionTimestamp: before.deletionTimestamp ?? given.deletionTimestamp,
       deletionGracePeriodSeconds: given.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds,
     }),
@@ -209,10 +198,6 @@ function checkNamespace(state: ApiState, type: ResourceType, namespace: string |
 
 const letters = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A name that is free: the prefix and five letters. */
-function freeName(state: ApiState, type: ResourceType, namespace: string | undefined, prefix: string): string {
-  for (;;) {
-    const name = prefix.slice(0, 58) + Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
-    if (!state.find(type, namespace, name)) return name;
-  }
-}
+/** A name that nobody else has: the prefix and five letters. */
+const generatedName = (prefix: string) =>
+  prefix.slice(0, 58) + Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
