@@ -6,7 +6,7 @@ import { isObject, type JsonObject, without } from './api/json.ts';
 import { prepareKind, readKind } from './api/kinds.ts';
 import { withManagers } from './api/managed-fields.ts';
 import { timestamp } from './api/metadata.ts';
-import { type GivenMeta, keyOf, present } from './api/objects.ts';
+import { type GivenMeta, keyOf, present, type StoredObject, withMeta } from './api/objects.ts';
 import { afterRemoval } from './api/removal.ts';
 import { afterWrite, isNewGeneration } from './api/write.ts';
 
@@ -50,7 +50,6 @@ interface Place {
   readonly type: ResourceType;
   readonly namespace: string | undefined;
   readonly name: string;
-  readonly key: string;
 }
 
 export class Objects {
@@ -63,8 +62,7 @@ export class Objects {
   add(given: TestObject | Iterable<TestObject>): void {
     for (const object of Symbol.iterator in given ? given : [given]) {
       const place = this.#place(object);
-      if (this.#state.collection(place.type).get(place.key))
-        throw new Error(`there is a ${nameOf(object, place)} already`);
+      if (this.#find(place)) throw new Error(`there is a ${textOf(place)} already`);
       this.#store(object, place);
     }
   }
@@ -75,25 +73,25 @@ export class Objects {
 
   delete(name: ObjectName): void {
     const place = this.#place(name);
-    const collection = this.#state.collection(place.type);
-    const object = collection.get(place.key);
-    if (!object) throw new Error(`there is no ${nameOf(name, place)}`);
-    if (place.type === this.#state.namespaces) this.#empty(place.name);
-    collection.delete(place.key);
-    afterRemoval(this.#state, place.type, object);
+    const object = this.#find(place);
+    if (!object) throw new Error(`there is no ${textOf(place)}`);
+    const inside = place.type === this.#state.namespaces ? this.#state.objectsIn(place.name) : [];
+    for (const [type, one] of [...inside, [place.type, object] as const]) {
+      this.#state.collection(type).delete(one);
+      afterRemoval(this.#state, type, one);
+    }
   }
 
   get(name: ObjectName): StoredTestObject | undefined {
     const place = this.#place(name);
-    const object = this.#state.collection(place.type).get(place.key);
+    const object = this.#find(place);
     return object && structuredClone(present(place.type, object));
   }
 
   list({ apiVersion, kind, namespace }: ObjectsOfKind): readonly StoredTestObject[] {
     const type = this.#type(apiVersion, kind);
-    const collection = this.#state.collection(type);
-    const keys = namespace === undefined ? collection.keys() : collection.keysIn(namespace);
-    return keys.flatMap((key) => collection.get(key) ?? []).map((object) => structuredClone(present(type, object)));
+    const objects = this.#state.collection(type).list(namespace);
+    return objects.map((object) => structuredClone(present(type, object)));
   }
 
   addNamespace(name: string): void {
@@ -101,47 +99,34 @@ export class Objects {
   }
 
   #store(given: TestObject, place: Place): void {
-    const { type, namespace, name, key } = place;
+    const { type, namespace, name } = place;
     if (namespace !== undefined && !this.#state.find(this.#state.namespaces, undefined, namespace)) {
       this.addNamespace(namespace);
     }
-    const collection = this.#state.collection(place.type);
-    const before = collection.get(key);
+    const before = this.#find(place);
     // A copy, as JSON.
     const { apiVersion: _, kind: __, metadata, ...content }: JsonObject = JSON.parse(JSON.stringify(given));
     const meta: GivenMeta = isObject(metadata) ? metadata : {};
-    const {
-      uid = '',
-      creationTimestamp = '',
-      generation,
-    } = { ...this.#state.newMeta(type), ...before?.metadata, ...meta };
-    const stored = without({ ...meta, name, namespace, uid, creationTimestamp, generation });
-    const status = content.status ?? (type.status ? type.initialStatus : undefined);
-    const read = readKind(type, { ...content, ...(status === undefined ? {} : { status }), metadata: stored });
-    const object = prepareKind(type, read);
+    const system = { ...this.#state.newMeta(type), ...before?.metadata, ...meta };
+    const { uid = '', creationTimestamp = '', generation } = system;
+    const managedFields = before?.metadata.managedFields ?? meta.managedFields;
+    const own = without({ ...meta, namespace, generation, managedFields });
+    const read = readKind(type, without({ ...content, status: content.status ?? type.initialStatus }));
+    const stored = { ...read, metadata: { ...own, name, uid, creationTimestamp, resourceVersion: '' } };
+    const object = prepareKind(type, stored);
     // A status that a test writes along with the rest does not count, as in the API.
     const isNew =
       before &&
       meta.generation === undefined &&
-      isNewGeneration(type, without({ ...object, metadata: object.metadata, status: before.status }), before);
-    const next = isNew ? { generation: (before.metadata.generation ?? 0) + 1 } : {};
-    const named = { ...object.metadata, ...next, name, uid, creationTimestamp, resourceVersion: '' };
-    const managed = before?.metadata.managedFields ?? meta.managedFields;
-    const written = { ...object, metadata: without({ ...named, managedFields: managed }) };
+      isNewGeneration(type, without({ ...object, status: before.status }), before);
+    const next = isNew ? withMeta(object, { generation: (before.metadata.generation ?? 0) + 1 }) : object;
     const writer = { manager: 'FakeCluster', time: timestamp(this.#state.clock()) };
-    collection.put(afterWrite(this.#state, type, before ? withManagers(type, before, written, writer) : written));
+    const written = before ? withManagers(type, before, next, writer) : next;
+    this.#state.collection(type).put(afterWrite(this.#state, type, written));
   }
 
-  /** Deletes the objects of a namespace. */
-  #empty(namespace: string): void {
-    for (const type of this.#state.storedTypes()) {
-      if (!type.namespaced) continue;
-      const collection = this.#state.collection(type);
-      for (const key of collection.keysIn(namespace)) {
-        const object = collection.delete(key);
-        if (object) afterRemoval(this.#state, type, object);
-      }
-    }
+  #find({ type, namespace, name }: Place): StoredObject | undefined {
+    return this.#state.find(type, namespace, name);
   }
 
   #place({ apiVersion, kind, metadata }: ObjectName): Place {
@@ -154,7 +139,7 @@ export class Objects {
     if (namespace !== undefined && !type.namespaced) {
       throw new TypeError(`a ${kind} is in no namespace, and ${name} has metadata.namespace ${namespace}`);
     }
-    return { type, namespace, name, key: keyOf(namespace, name) };
+    return { type, namespace, name };
   }
 
   #type(apiVersion: string, kind: string): ResourceType {
@@ -166,4 +151,4 @@ export class Objects {
   }
 }
 
-const nameOf = ({ kind }: ObjectName, { namespace, name }: Place) => `${kind} ${keyOf(namespace, name)}`;
+const textOf = ({ type, namespace, name }: Place) => `${type.kind} ${keyOf(namespace, name)}`;

@@ -106,6 +106,16 @@ export class ApiState {
     return this.store.collection(storageKeyOf(type));
   }
 
+  /** The objects in a namespace, each with its kind. */
+  objectsIn(namespace: string): readonly (readonly [ResourceType, StoredObject])[] {
+    const types = this.storedTypes().filter(({ namespaced }) => namespaced);
+    return types.flatMap((type) =>
+      this.collection(type)
+        .list(namespace)
+        .map((object) => [type, object] as const),
+    );
+  }
+
   find(type: ResourceType, namespace: string | undefined, name: string): StoredObject | undefined {
     return this.collection(type).get(keyOf(namespace, name));
   }

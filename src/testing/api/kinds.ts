@@ -1,55 +1,45 @@
 /** What single kinds do with their objects beyond what all do: defaults, derived fields, and fields that a server drops. */
 
 import { type ResourceType, storageKeyOf } from './built-in-types.ts';
-import { isList, isObject, type Json, without } from './json.ts';
+import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { badRequest, unexplained } from './status.ts';
 
-interface KindRules {
-  /** Reads what a client sends, with the defaults of the kind. Throws a 400 for what it cannot read. */
-  readonly read?: (object: GivenObject) => GivenObject;
-  /** Puts an object into the form in which it is kept. */
-  readonly prepare?: <T extends GivenObject>(object: T) => T;
-}
-
-const rules: Readonly<Record<string, KindRules>> = {
-  'namespaces.': { prepare: prepareNamespace },
-  'secrets.': { read: readSecret },
-  'configmaps.': { read: readConfigMap },
-  'leases.coordination.k8s.io': { read: readLease },
+const readers: Readonly<Record<string, (content: JsonObject) => JsonObject>> = {
+  'secrets.': readSecret,
+  'configmaps.': readConfigMap,
+  'leases.coordination.k8s.io': readLease,
 };
 
-/** An object as its kind reads it. Throws a 400. */
-export function readKind(type: ResourceType, object: GivenObject): GivenObject {
-  return rules[storageKeyOf(type)]?.read?.(object) ?? object;
+/** What of an object is not metadata, as its kind reads it from a client, with the defaults of the kind. Throws a 400. */
+export function readKind(type: ResourceType, content: JsonObject): JsonObject {
+  return readers[storageKeyOf(type)]?.(content) ?? content;
 }
 
-/** The object in the form in which it is kept. Its status is not looked at. */
+/** The object in the form in which it is kept: a namespace has its name as a label. */
 export function prepareKind<T extends GivenObject>(type: ResourceType, object: T): T {
-  return rules[storageKeyOf(type)]?.prepare?.(object) ?? object;
-}
-
-function prepareNamespace<T extends GivenObject>(object: T): T {
+  if (storageKeyOf(type) !== 'namespaces.') return object;
   const { name = '', labels } = object.metadata;
   return withMeta(object, { labels: { ...labels, 'kubernetes.io/metadata.name': name } });
 }
 
 /** Times of a Lease are in microseconds, with all six digits: a server takes no others. */
-function readLease(object: GivenObject): GivenObject {
-  const spec = isObject(object.spec) ? object.spec : {};
+function readLease(content: JsonObject): JsonObject {
+  const spec = isObject(content.spec) ? content.spec : {};
   const times = ['acquireTime', 'renewTime'].flatMap((field) => {
     const time = spec[field];
     return time === undefined ? [] : [[field, inMicroseconds(time)] as const];
   });
-  return { ...object, spec: { ...spec, ...Object.fromEntries(times) } };
+  return { ...content, spec: { ...spec, ...Object.fromEntries(times) } };
 }
 
 function inMicroseconds(time: Json): string {
   const [, seconds = '', micros = '', zone = ''] = /^(.{19})\.(\d{6})(Z|[+-]\d\d:\d\d)$/.exec(String(time)) ?? [];
   const ms = Date.parse(`${seconds}${zone}`);
   if (!Number.isNaN(ms)) return `${new Date(ms).toISOString().slice(0, 19)}.${micros}Z`;
-  throw badRequest(
-    `Lease in version "v1" cannot be handled as a Lease: ${JSON.stringify(time)} is not a time in microseconds, such as 2026-01-02T03:04:05.000006Z`,
+  throw unreadable(
+    'Lease',
+    `${JSON.stringify(time)} is not a time in microseconds, such as 2026-01-02T03:04:05.000006Z`,
   );
 }
 
@@ -69,21 +59,23 @@ function checkTexts(kind: string, field: string, values: Json | undefined, isBas
 }
 
 /** Throws a 400 for values that are not text. */
-function readConfigMap(object: GivenObject): GivenObject {
-  checkTexts('ConfigMap', 'data', object.data, false);
-  checkTexts('ConfigMap', 'binaryData', object.binaryData, true);
-  return object;
+function readConfigMap(content: JsonObject): JsonObject {
+  checkTexts('ConfigMap', 'data', content.data, false);
+  checkTexts('ConfigMap', 'binaryData', content.binaryData, true);
+  return content;
 }
 
 /** `stringData` is written and never read. */
-function readSecret({ stringData, ...object }: GivenObject): GivenObject {
-  checkTexts('Secret', 'data', object.data, true);
+function readSecret({ stringData, ...content }: JsonObject): JsonObject {
+  checkTexts('Secret', 'data', content.data, true);
   checkTexts('Secret', 'stringData', stringData, false);
   const texts = entriesOf(stringData).map(([key, value]) => [key, Buffer.from(String(value)).toString('base64')]);
-  const data = Object.fromEntries([...entriesOf(object.data), ...texts]);
-  const type = object.type === undefined || object.type === '' ? 'Opaque' : object.type;
-  const kept = Object.keys(data).length === 0 ? undefined : data;
-  return { ...without({ ...object, data: kept, type }), metadata: object.metadata };
+  const data = Object.fromEntries([...entriesOf(content.data), ...texts]);
+  return without({
+    ...content,
+    data: Object.keys(data).length === 0 ? undefined : data,
+    type: content.type || 'Opaque',
+  });
 }
 
 // FakeCluster knows no schemas; but client-node's models rename fields, such as `from` to `_from`, and an object with such a name means

@@ -82,8 +82,7 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   }
   const { namespace, ...unscoped } = parsed.data as JsonObject; // it came as JSON
   const metadata = tidyMeta(type.namespaced ? { ...unscoped, namespace } : unscoped);
-  if (type.custom) return readKind(type, { metadata, ...without(rest) });
-  return readKind(type, { metadata, ...withoutNulls(rest) });
+  return { metadata, ...readKind(type, type.custom ? without(rest) : withoutNulls(rest)) };
 }
 
 /** A built-in kind has no null: it is the same as a field that is not there. */

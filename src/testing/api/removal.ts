@@ -41,8 +41,7 @@ function remove(state: ApiState, type: ResourceType, object: StoredObject): Remo
 }
 
 function take(state: ApiState, type: ResourceType, object: StoredObject): Removed {
-  const { namespace, name } = object.metadata;
-  const last = state.collection(type).delete(keyOf(namespace, name)) ?? object;
+  const last = state.collection(type).delete(object);
   afterRemoval(state, type, object);
   return { object: last, gone: true };
 }
@@ -50,12 +49,15 @@ function take(state: ApiState, type: ResourceType, object: StoredObject): Remove
 /** A real server keeps the definition until the last of its objects has gone. */
 function refuseHeldObjects(state: ApiState, definition: StoredObject): void {
   const { name } = definition.metadata;
-  const collection = state.store.collection(name);
-  const held = collection.keys().find((key) => collection.get(key)?.metadata.finalizers);
-  if (held === undefined) return;
+  const held = state.store
+    .collection(name)
+    .list()
+    .find(({ metadata }) => metadata.finalizers);
+  if (!held) return;
   const kind = String(valueAt(definition, ['spec', 'names', 'kind']));
+  const text = `${kind} ${keyOf(held.metadata.namespace, held.metadata.name)}`;
   throw notImplemented(
-    `the deletion of CustomResourceDefinition ${name} while ${kind} ${held} has finalizers: remove them first`,
+    `the deletion of CustomResourceDefinition ${name} while ${text} has finalizers: remove them first`,
   );
 }
 
@@ -65,9 +67,9 @@ export function afterRemoval(state: ApiState, type: ResourceType, object: Stored
   if (type === state.definitions) {
     // Its name is where its objects are stored.
     const collection = state.store.collection(object.metadata.name);
-    for (const key of collection.keys()) {
-      const last = collection.delete(key);
-      if (last?.metadata.namespace !== undefined) endNamespace(state, last.metadata.namespace);
+    for (const one of collection.list()) {
+      collection.delete(one);
+      if (one.metadata.namespace !== undefined) endNamespace(state, one.metadata.namespace);
     }
     state.undefine(object);
   }
@@ -80,14 +82,7 @@ function beginNamespace(state: ApiState, namespace: StoredObject): Removed {
   const status = { ...(isObject(namespace.status) ? namespace.status : {}), phase: 'Terminating' };
   const marked = withMeta({ ...namespace, status }, { deletionTimestamp: timestamp(state.clock()) });
   const stored = state.collection(state.namespaces).put(marked);
-  for (const type of state.storedTypes()) {
-    if (!type.namespaced) continue;
-    const collection = state.collection(type);
-    for (const key of collection.keysIn(name)) {
-      const object = collection.get(key);
-      if (object) remove(state, type, object);
-    }
-  }
+  for (const [type, object] of state.objectsIn(name)) remove(state, type, object);
   endNamespace(state, name);
   return { object: stored, gone: false };
 }
@@ -96,7 +91,7 @@ function beginNamespace(state: ApiState, namespace: StoredObject): Removed {
 function endNamespace(state: ApiState, name: string): void {
   const namespace = state.find(state.namespaces, undefined, name);
   if (!namespace || !mayGo(state, state.namespaces, namespace)) return;
-  state.collection(state.namespaces).delete(name);
+  state.collection(state.namespaces).delete(namespace);
 }
 
 /** The preconditions of a deletion. */

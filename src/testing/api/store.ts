@@ -51,9 +51,11 @@ export class Collection {
     return this.#sorted;
   }
 
-  /** The keys of a namespace, in the order of a list. */
-  keysIn(namespace: string): readonly string[] {
-    return this.keys().filter((key) => key.startsWith(`${namespace}/`));
+  /** The objects, or those of a namespace, in the order of a list. */
+  list(namespace?: string): readonly StoredObject[] {
+    const all = this.keys();
+    const keys = namespace === undefined ? all : all.filter((key) => key.startsWith(`${namespace}/`));
+    return keys.flatMap((key) => this.#objects.get(key) ?? []);
   }
 
   /** Whether a namespace has objects of this resource. */
@@ -97,9 +99,10 @@ export class Collection {
   }
 
   /** Removes an object. Returns its last state, with the version of its deletion. */
-  delete(key: string): StoredObject | undefined {
+  delete(object: StoredObject): StoredObject {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
     const before = this.#objects.get(key);
-    if (!before || this.#store.isDryRun) return before;
+    if (!before || this.#store.isDryRun) return object;
     const stored = this.#store.stamp(before);
     this.#objects.delete(key);
     this.#sorted = undefined;

@@ -64,7 +64,8 @@ export class Watch {
   }
 
   start(stream: Response): void {
-    const { sendInitialEvents, allowWatchBookmarks, timeoutSeconds = 0 } = this.#settings.options;
+    const { namespace, options } = this.#settings;
+    const { sendInitialEvents, allowWatchBookmarks, timeoutSeconds = 0 } = options;
     const since = this.#since;
     const initial = sendInitialEvents ?? since === 0;
     const { oldest } = this.#collection;
@@ -74,7 +75,7 @@ export class Watch {
       return this.#fail(expired(`too old resource version: ${since} (${oldest})`));
     }
     if (initial) {
-      this.#initial = this.#objects().values();
+      this.#initial = this.#collection.list(namespace).filter(this.#scope.selects).values();
       if (allowWatchBookmarks) this.#bookmark = 'initial-events-end';
     } else if (since > 0) {
       this.#position = this.#collection.positionAfter(since);
@@ -103,11 +104,6 @@ export class Watch {
     const stream = this.#stream;
     this.#stop();
     stream?.end();
-  }
-
-  #objects(): readonly StoredObject[] {
-    const keys = this.#collection.keys().filter((key) => key.startsWith(this.#scope.prefix));
-    return keys.flatMap((key) => this.#collection.get(key) ?? []).filter(this.#scope.selects);
   }
 
   /** Writes pending events while there is room. */

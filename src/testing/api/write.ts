@@ -9,7 +9,7 @@ import { type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
 import { type Writer, withManagers } from './managed-fields.ts';
 import { checkMeta, timestamp } from './metadata.ts';
-import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject, withMeta } from './objects.ts';
+import { type GivenMeta, type GivenObject, type StoredMeta, type StoredObject, withMeta } from './objects.ts';
 import { afterRemoval, mayGo } from './removal.ts';
 import {
   alreadyExists,
@@ -99,7 +99,7 @@ export function updateObject(
   if (isDeepStrictEqual(object, before)) return { object: before, created: false };
   // The last finalizer of an object that is being deleted was removed.
   if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
-    state.collection(type).delete(keyOf(namespace, name));
+    state.collection(type).delete(before);
     afterRemoval(state, type, before);
     return { object, created: false };
   }
