@@ -3,7 +3,7 @@
 import { type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
 import { type GivenObject, withMeta } from './objects.ts';
-import { badRequest, unexplained } from './status.ts';
+import { cannotBeHandled } from './status.ts';
 
 const readers: Readonly<Record<string, (content: JsonObject) => JsonObject>> = {
   'secrets.': readSecret,
@@ -47,8 +47,7 @@ const base64 = /^[A-Za-z0-9+/\r\n]*={0,2}$/;
 
 const entriesOf = (value: Json | undefined) => Object.entries(isObject(value) ? value : {});
 
-const unreadable = (kind: string, what: string) =>
-  badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${what}`);
+const unreadable = (kind: string, why: string) => cannotBeHandled({ kind, version: 'v1' }, why);
 
 function checkTexts(kind: string, field: string, values: Json | undefined, isBase64: boolean): void {
   if (values !== undefined && !isObject(values)) throw unreadable(kind, `${field} is not an object`);
@@ -84,34 +83,19 @@ const renamed = /^(?:_(?:default|enum|from|int)|x_kubernetes_\w+)$/;
 /** Fields whose keys are anyone's. */
 const maps: ReadonlySet<string> = new Set(['annotations', 'labels', 'matchLabels', 'nodeSelector', 'properties']);
 
-interface WrittenBody {
-  readonly kind: string;
-  readonly version: string;
-  readonly isApplied: boolean;
-  /** `fieldValidation` of the request. */
-  readonly validation: string;
-}
-
-/** The body without such fields in its spec, and the server's warning. Throws a 400, or for an apply a 500, if it refuses them. */
-export function dropRenamed(body: Json, { kind, version, isApplied, validation }: WrittenBody) {
+/** The body of a write without such fields in its spec, and which ones it had. */
+export function dropRenamed(body: Json): { readonly known: Json; readonly unknown: readonly string[] } {
   const unknown: string[] = [];
-  const known = isList(body)
-    ? body.map((operation) => {
-        if (!isObject(operation) || operation.value === undefined) return operation;
-        const path = String(operation.path).split('/').slice(1).join('.');
-        return path.startsWith('spec') ? { ...operation, value: drop(operation.value, path, unknown) } : operation;
-      })
-    : isObject(body) && body.spec !== undefined
-      ? { ...body, spec: drop(body.spec, 'spec', unknown) }
-      : body;
-  const problems = unknown.map((path) => `unknown field "${path}"`).join(', ');
-  if (unknown.length > 0 && isApplied)
-    throw unexplained(`failed to create typed patch object: .${unknown[0]}: field not declared in schema`);
-  if (unknown.length > 0 && validation === 'Strict') {
-    const what = `${kind} in version "${version}" cannot be handled as a ${kind}`;
-    throw badRequest(`${what}: strict decoding error: ${problems}`);
+  if (isList(body)) {
+    const known = body.map((operation) => {
+      if (!isObject(operation) || operation.value === undefined) return operation;
+      const path = String(operation.path).split('/').slice(1).join('.');
+      return path.startsWith('spec') ? { ...operation, value: drop(operation.value, path, unknown) } : operation;
+    });
+    return { known, unknown };
   }
-  return { known, warning: unknown.length > 0 && validation !== 'Ignore' ? problems : undefined };
+  if (!isObject(body) || body.spec === undefined) return { known: body, unknown };
+  return { known: { ...body, spec: drop(body.spec, 'spec', unknown) }, unknown };
 }
 
 function drop(value: Json, path: string, unknown: string[]): Json {

@@ -5,7 +5,7 @@ import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types
 import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
 import { readKind } from './kinds.ts';
 import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
-import { badRequest, type Cause, cause, invalid } from './status.ts';
+import { badRequest, type Cause, cannotBeHandled, cause, invalid } from './status.ts';
 
 /** `null` is as good as absent in Kubernetes. */
 const optional = <T extends z.ZodType>(type: T) =>
@@ -51,8 +51,7 @@ const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
  * metadata is.
  */
 export function readObject(type: ResourceType, body: Json): GivenObject {
-  const what = `${type.kind} in version "${type.version}"`;
-  if (!isObject(body)) throw badRequest(`${what} cannot be handled as a ${type.kind}: the body is not an object`);
+  if (!isObject(body)) throw cannotBeHandled(type, 'the body is not an object');
   const { apiVersion, kind, metadata: given, ...rest } = body;
   const expected = apiVersionOf(type);
   if (type.custom && (typeof kind !== 'string' || kind === '')) throw badRequest("Object 'Kind' is missing");
@@ -78,7 +77,7 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   const parsed = metadataSchema.safeParse(given ?? {});
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${['metadata', ...path].join('.')}: ${message}`);
-    throw badRequest(`${what} cannot be handled as a ${type.kind}: ${problems.join('; ')}`);
+    throw cannotBeHandled(type, problems.join('; '));
   }
   const { namespace, ...unscoped } = parsed.data as JsonObject; // it came as JSON
   const metadata = tidyMeta(type.namespaced ? { ...unscoped, namespace } : unscoped);

@@ -2,13 +2,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { ResourceType } from './built-in-types.ts';
-import { parseJson, parseYaml } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { applyTo, type Writer } from './managed-fields.ts';
 import { readObject, withoutNulls } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
 import { flagOf } from './query.ts';
-import { ApiError, badRequest, cause, invalid, notFound, notImplemented, unsupportedMediaType } from './status.ts';
+import { ApiError, badRequest, cause, invalid, notImplemented, unsupportedMediaType } from './status.ts';
 
 const operations = z.array(z.record(z.string(), z.unknown()).nullable());
 
@@ -168,17 +167,14 @@ const strategicType = 'application/strategic-merge-patch+json';
 const applyType = 'application/apply-patch+yaml';
 
 interface Patch {
-  readonly mediaType: string;
-  /** Throws a 400 for invalid JSON or YAML. */
-  readonly content: () => Json;
   /** A server-side apply, which creates a missing object. */
   readonly apply: boolean;
   /** It takes fields from other managers. */
   readonly force: boolean;
 }
 
-/** Reads a patch. Throws a 400, 415 or 422 if it is invalid. */
-export function readPatch({ custom }: ResourceType, mediaType: string, body: Buffer, query: URLSearchParams): Patch {
+/** Which patch it is. Throws a 415 or 422 if it is invalid. */
+export function patchOf({ custom }: ResourceType, mediaType: string, query: URLSearchParams): Patch {
   const accepted = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
   if (!accepted.includes(mediaType)) throw unsupportedMediaType(accepted);
   const apply = mediaType === applyType;
@@ -186,17 +182,11 @@ export function readPatch({ custom }: ResourceType, mediaType: string, body: Buf
     const problem = cause.required('fieldManager', 'is required for apply patch');
     throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [problem]);
   }
-  return {
-    mediaType,
-    content: () => (apply ? parseYaml(body) : parseJson(body)),
-    apply,
-    force: flagOf(query, 'force') ?? false,
-  };
+  return { apply, force: flagOf(query, 'force') ?? false };
 }
 
 /** What a server-side apply applies. Throws a 400. */
-export function readApplied(type: ResourceType, name: string, patch: Patch): JsonObject {
-  const given = patch.content();
+export function readApplied(type: ResourceType, name: string, given: Json): JsonObject {
   const content = isObject(given) ? given : {};
   const metadata = isObject(content.metadata) ? content.metadata : {};
   const { apiVersion = '', kind = '' } = content;
@@ -206,29 +196,29 @@ export function readApplied(type: ResourceType, name: string, patch: Patch): Jso
   return type.custom ? applied : withoutNulls(applied);
 }
 
-/** The object that a patch makes. Throws a 400, 404, 409 or 422. */
-export function patched(
+/** The object that a server-side apply makes. Throws a 400, 409 or 422. */
+export function withApplied(
   type: ResourceType,
-  name: string,
-  patch: Patch,
   before: StoredObject | undefined,
-  { applied, ...writer }: Writer,
+  writer: Writer & { readonly applied: JsonObject },
+  force: boolean,
 ): GivenObject {
-  if (applied) {
-    const given = readObject(type, applied);
-    if (!before) return given;
-    const { apiVersion, kind } = applied;
-    return readObject(type, { ...applyTo(type, before, { ...writer, applied }, patch.force), apiVersion, kind });
-  }
-  if (!before) throw notFound(type, name);
+  const given = readObject(type, writer.applied);
+  if (!before) return given;
+  const { apiVersion, kind } = writer.applied;
+  return readObject(type, { ...applyTo(type, before, writer, force), apiVersion, kind });
+}
+
+/** The object that another patch makes; `content` is what it says. Throws a 400, 409 or 422. */
+export function patched(type: ResourceType, mediaType: string, content: Json, before: StoredObject): GivenObject {
   const object = present(type, before);
-  switch (patch.mediaType) {
+  switch (mediaType) {
     case jsonType:
-      return readPatched(type, jsonPatch(object, patch.content()));
+      return readPatched(type, jsonPatch(object, content));
     case mergeType:
-      return readPatched(type, mergePatch(object, patch.content()));
+      return readPatched(type, mergePatch(object, content));
     default:
-      return readPatched(type, strategicMergePatch(object, patch.content()));
+      return readPatched(type, strategicMergePatch(object, content));
   }
 }
 

@@ -8,12 +8,21 @@ import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { dropRenamed } from './kinds.ts';
 import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
-import { present } from './objects.ts';
-import { patched, readApplied, readPatch } from './patch.ts';
+import { present, type StoredObject } from './objects.ts';
+import { patched, patchOf, readApplied, withApplied } from './patch.ts';
 import { checkManager, isDryRun, listOptionsOf } from './query.ts';
 import { listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
-import { badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
+import {
+  badRequest,
+  cannotBeHandled,
+  methodNotAllowed,
+  noSuchResource,
+  notFound,
+  notImplemented,
+  PageNotFound,
+  unexplained,
+} from './status.ts';
 import { review, reviewType, type ServiceAccountTokens, type User } from './tokens.ts';
 import { Watch } from './watch.ts';
 import { checkName, createObject, type Update, updateObject } from './write.ts';
@@ -98,7 +107,7 @@ export class ResourceRequests {
         return { code: 200, body: listObjects(this.#state, type, namespace, options) };
       }
       case 'POST': {
-        const given = readObject(type, parseBody(knownBody(type, call), call.mediaType));
+        const given = readObject(type, known(type, call, parseBody(call.body, call.mediaType)));
         const object = this.#stored(call, type, () =>
           createObject(this.#state, type, namespace, given, this.#writer(call)),
         );
@@ -199,37 +208,42 @@ export class ResourceRequests {
 
 /** What a PUT or a PATCH makes of an object. */
 function changeOf(call: ObjectCall, writer: Writer): Omit<Update, 'part'> {
-  const { method, query, mediaType, name, target, type } = call;
+  const { method, query, mediaType, name, target, type, body } = call;
   if (method === 'PUT') {
-    const given = readObject(type, parseBody(knownBody(type, call), mediaType));
+    const given = readObject(type, known(type, call, parseBody(body, mediaType)));
     checkName(type, target.namespace, name, given.metadata);
     return { change: () => given, uid: given.metadata.uid, writer };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
-  const patch = readPatch(type, mediaType, knownBody(type, call), query);
-  const patcher = patch.apply ? { ...writer, applied: readApplied(type, name, patch) } : writer;
-  return {
-    change: (before) => patched(type, name, patch, before, patcher),
-    mayCreate: patch.apply,
-    writer: patcher,
+  const { apply, force } = patchOf(type, mediaType, query);
+  if (apply) {
+    const patcher = { ...writer, applied: readApplied(type, name, known(type, call, parseYaml(body))) };
+    return { change: (before) => withApplied(type, before, patcher, force), mayCreate: true, writer: patcher };
+  }
+  const change = (before: StoredObject | undefined) => {
+    if (!before) throw notFound(type, name);
+    return patched(type, mediaType, known(type, call, parseJson(body)), before);
   };
+  return { change, writer };
 }
 
-/** The body of a write without what a server drops, with its warning on the response. */
-function knownBody(type: ResourceType, { body, mediaType, query, response }: Call): Buffer {
-  // Most bodies have none. Fields of a custom resource may have any name.
-  if (type.custom || !/"(?:_|x_kubernetes_)/.test(body.toString())) return body;
-  const isApplied = mediaType === 'application/apply-patch+yaml';
-  const { kind, version } = type;
+/**
+ * The body of a write without what a server drops, with its warning on the response. Throws a 400, or for an apply a 500, if the
+ * server refuses it.
+ */
+function known(type: ResourceType, { mediaType, query, response }: Call, body: Json): Json {
+  // Fields of a custom resource may have any name.
+  if (type.custom) return body;
+  const { known, unknown } = dropRenamed(body);
+  if (unknown.length === 0) return body;
+  if (mediaType === 'application/apply-patch+yaml') {
+    throw unexplained(`failed to create typed patch object: .${unknown[0]}: field not declared in schema`);
+  }
+  const problems = unknown.map((path) => `unknown field "${path}"`).join(', ');
   const validation = query.get('fieldValidation') ?? 'Warn';
-  const { known, warning } = dropRenamed(isApplied ? parseYaml(body) : parseJson(body), {
-    kind,
-    version,
-    isApplied,
-    validation,
-  });
-  if (warning !== undefined) response.setHeader('warning', `299 - ${JSON.stringify(warning)}`);
-  return Buffer.from(JSON.stringify(known));
+  if (validation === 'Strict') throw cannotBeHandled(type, `strict decoding error: ${problems}`);
+  if (validation !== 'Ignore') response.setHeader('warning', `299 - ${JSON.stringify(problems)}`);
+  return known;
 }
 
 const bodyOf = (body: Buffer, mediaType: string): Json | undefined =>

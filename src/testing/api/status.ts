@@ -91,6 +91,10 @@ const detailsOf = ({ group, plural }: GroupResource, name: string): Details => (
 
 export const badRequest = (message: string) => new ApiError(400, 'BadRequest', message);
 
+/** A body that is no object of its kind. */
+export const cannotBeHandled = ({ kind, version }: { readonly kind: string; readonly version: string }, why: string) =>
+  badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+
 export const notFound = (resource: GroupResource, name: string) =>
   new ApiError(404, 'NotFound', `${nameOf(resource)} "${name}" not found`, detailsOf(resource, name));
 
