@@ -40,13 +40,13 @@ export function listObjects(
   type: ResourceType,
   namespace: string | undefined,
   options: ListOptions,
-): JsonObject {
+): JsonObject & { readonly items: readonly StoredObject[] } {
   const scope = scopeOf(type, namespace, options);
   const { version, start } = whereToRead(state, type, scope, options);
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
   const { keys, objects } = state.collection(type).at(version);
   const asked = keys.filter((key) => key.startsWith(scope.prefix) && key >= scope.prefix + start);
-  const items: JsonObject[] = [];
+  const items: StoredObject[] = [];
   let end = 0;
   for (; end < asked.length && (limit <= 0 || items.length < limit); end++) {
     const object = objects.get(asked[end] ?? '');

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import type { ResourceType } from './built-in-types.ts';
-import { isObject, type Json, type JsonObject, valueAt } from './json.ts';
+import { parseBody } from './http.ts';
+import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
 import { isDryRun } from './query.ts';
@@ -110,8 +111,8 @@ const optionsSchema = z.object({
 });
 
 /** The options of a deletion, from its body, or from the query if it has none. Throws a 400 or 501. */
-export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined): DeleteOptions {
-  const given = body === undefined ? fromQuery(query) : body;
+export function deleteOptionsOf(query: URLSearchParams, body: Buffer, mediaType: string): DeleteOptions {
+  const given = body.length === 0 ? fromQuery(query) : parseBody(body, mediaType);
   if (isObject(given) && given.kind !== undefined && given.kind !== 'DeleteOptions') {
     throw badRequest(`a body of kind ${String(given.kind)} cannot be handled as a DeleteOptions`);
   }

@@ -4,7 +4,7 @@ import type { ApiState } from './api-state.ts';
 import { notDoneTypes, type ResourceType } from './built-in-types.ts';
 import { servesGroup } from './discovery.ts';
 import { type Form, inForm, parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
-import { isList, isObject, type Json, type JsonObject } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 import { dropRenamed } from './kinds.ts';
 import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
@@ -142,13 +142,9 @@ export class ResourceRequests {
   /** Every object that is selected, each as if it were deleted alone. */
   #deleteCollection(type: ResourceType, { query, target: { namespace }, body, mediaType }: Call): Reply {
     if (!type.deleteCollection) throw methodNotAllowed();
-    const options = deleteOptionsOf(query, bodyOf(body, mediaType));
+    const options = deleteOptionsOf(query, body, mediaType);
     const list = listObjects(this.#state, type, namespace, listOptionsOf(query));
-    const items = isList(list.items) ? list.items : [];
-    for (const item of items) {
-      const { name } = Object(isObject(item) ? item.metadata : {}); // a stored object has a name
-      deleteObject(this.#state, type, namespace, String(name), options);
-    }
+    for (const { metadata } of list.items) deleteObject(this.#state, type, namespace, metadata.name, options);
     return { code: 200, body: list };
   }
 
@@ -158,7 +154,7 @@ export class ResourceRequests {
       return { code: 200, body: present(type, this.#state.get(type, target.namespace, name)) };
     }
     if (method === 'DELETE') {
-      const options = deleteOptionsOf(query, bodyOf(call.body, call.mediaType));
+      const options = deleteOptionsOf(query, call.body, call.mediaType);
       return { code: 200, body: deleteObject(this.#state, type, target.namespace, name, options) };
     }
     return this.#write(call, 'object');
@@ -245,6 +241,3 @@ function known(type: ResourceType, { mediaType, query, response }: Call, body: J
   if (validation !== 'Ignore') response.setHeader('warning', `299 - ${JSON.stringify(problems)}`);
   return known;
 }
-
-const bodyOf = (body: Buffer, mediaType: string): Json | undefined =>
-  body.length === 0 ? undefined : parseBody(body, mediaType);
