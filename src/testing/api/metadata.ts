@@ -1,48 +1,10 @@
 /** Metadata: read from what a client sends, checked, and filled in with what only the server says. */
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
 import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
 import { readKind } from './kinds.ts';
-import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
+import { type GivenMeta, type GivenObject, metadataSchema, type OwnerReference } from './objects.ts';
 import { badRequest, type Cause, cannotBeHandled, cause, invalid } from './status.ts';
-
-/** `null` is as good as absent in Kubernetes. */
-const optional = <T extends z.ZodType>(type: T) =>
-  type.nullish().transform((value) => (value === null ? undefined : value));
-/** A `null` is an empty text in Kubernetes. */
-const texts = optional(
-  z.record(
-    z.string(),
-    z
-      .string()
-      .nullable()
-      .transform((value) => value ?? ''),
-  ),
-);
-const ownerReference = z.object({
-  apiVersion: z.string().default(''),
-  kind: z.string().default(''),
-  name: z.string().default(''),
-  uid: z.string().default(''),
-  controller: optional(z.boolean()),
-  blockOwnerDeletion: optional(z.boolean()),
-});
-const metadataSchema = z.object({
-  name: optional(z.string()),
-  generateName: optional(z.string()),
-  namespace: optional(z.string()),
-  uid: optional(z.string()),
-  resourceVersion: optional(z.string()),
-  generation: optional(z.int()),
-  creationTimestamp: optional(z.string()),
-  deletionTimestamp: optional(z.string()),
-  deletionGracePeriodSeconds: optional(z.int()),
-  labels: texts,
-  annotations: texts,
-  finalizers: optional(z.array(z.string())),
-  ownerReferences: optional(z.array(ownerReference)),
-});
 
 const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
 
@@ -54,22 +16,14 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   if (!isObject(body)) throw cannotBeHandled(type, 'the body is not an object');
   const { apiVersion, kind, metadata: given, ...rest } = body;
   const expected = apiVersionOf(type);
-  if (type.custom && (typeof kind !== 'string' || kind === '')) throw badRequest("Object 'Kind' is missing");
-  if (type.custom && (typeof apiVersion !== 'string' || apiVersion === '')) {
-    throw badRequest("Object 'apiVersion' is missing");
-  }
-  if (type.custom && kind !== type.kind && apiVersion === expected) {
-    const name = isObject(given) && typeof given.name === 'string' ? given.name : '';
-    throw invalid({ group: type.group, kind: String(kind) }, name, [
-      cause.invalid('kind', kind, `must be ${type.kind}`),
-    ]);
-  }
-  if (kind !== undefined && kind !== null && kind !== '' && kind !== type.kind) {
+  if (type.custom && !kind) throw badRequest("Object 'Kind' is missing");
+  if (type.custom && !apiVersion) throw badRequest("Object 'apiVersion' is missing");
+  if (kind && kind !== type.kind) {
     throw badRequest(
       `${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${type.kind}`,
     );
   }
-  if (apiVersion !== undefined && apiVersion !== null && apiVersion !== '' && apiVersion !== expected) {
+  if (apiVersion && apiVersion !== expected) {
     throw badRequest(
       `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
     );
@@ -79,7 +33,7 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
     const problems = parsed.error.issues.map(({ path, message }) => `${['metadata', ...path].join('.')}: ${message}`);
     throw cannotBeHandled(type, problems.join('; '));
   }
-  const { namespace, ...unscoped } = parsed.data as JsonObject; // it came as JSON
+  const { namespace, ...unscoped } = parsed.data;
   const metadata = tidyMeta(type.namespaced ? { ...unscoped, namespace } : unscoped);
   return { metadata, ...readKind(type, type.custom ? without(rest) : withoutNulls(rest)) };
 }
@@ -95,8 +49,7 @@ export function withoutNulls(object: JsonObject): JsonObject {
 }
 
 /** Metadata in one form: without empty fields and duplicate owners. */
-function tidyMeta(given: JsonObject): GivenMeta {
-  const { ownerReferences, ...meta } = given as GivenMeta; // its schema has been checked
+function tidyMeta({ ownerReferences, ...meta }: GivenMeta): GivenMeta {
   const owners = new Map<string, OwnerReference>();
   for (const owner of ownerReferences ?? []) owners.set(JSON.stringify(owner), without(owner));
   const empty = (value: Json | undefined) =>
