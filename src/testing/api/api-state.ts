@@ -76,7 +76,7 @@ export class ApiState {
 
   /** Serves what a CustomResourceDefinition defines, instead of what it may have defined before. */
   define(definition: StoredObject): void {
-    const types = customTypes(definition).filter(({ served }) => served);
+    const types = customTypes(definition);
     this.#withdraw(definition);
     this.#serve(types);
     this.#endWatchesOfGone();

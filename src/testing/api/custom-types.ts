@@ -38,9 +38,9 @@ type Definition = z.output<typeof definition>;
 function parse(object: Json): Definition {
   const parsed = definition.safeParse(object);
   if (!parsed.success) {
-    const name = z.object({ metadata: z.object({ name: z.string() }) }).safeParse(object);
+    const name = valueAt(object, ['metadata', 'name']) ?? '';
     const causes = parsed.error.issues.map(({ path, message }) => cause.invalid(path.join('.'), '', message));
-    throw refused(name.success ? name.data.metadata.name : '', causes);
+    throw refused(String(name), causes);
   }
   const { metadata, spec } = parsed.data;
   if (metadata.name !== `${spec.names.plural}.${spec.group}`) {
@@ -56,14 +56,14 @@ function parse(object: Json): Definition {
 const refused = (name: string, causes: readonly Cause[]) =>
   invalid({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }, name, causes);
 
-/** The kinds of a CustomResourceDefinition, one for each version, those first that are served. */
-export function customTypes(object: Json): readonly CustomType[] {
+/** The kinds of a CustomResourceDefinition, one for each version that is served. */
+export function customTypes(object: Json): readonly ResourceType[] {
   const { spec } = parse(object);
   const { group, names, scope } = spec;
   return spec.versions
-    .toSorted((one, other) => Number(other.served) - Number(one.served))
-    .map(({ name: version, served, schema, subresources = {}, selectableFields = [] }) => ({
-      ...resourceType({
+    .filter(({ served }) => served)
+    .map(({ name: version, schema, subresources = {}, selectableFields = [] }) =>
+      resourceType({
         group,
         version,
         kind: names.kind,
@@ -78,12 +78,7 @@ export function customTypes(object: Json): readonly CustomType[] {
         fields: selectableFields.map(({ jsonPath }) => selectable(jsonPath.replace(/^\./, ''))),
         schema: schema?.openAPIV3Schema ?? {},
       }),
-      served,
-    }));
-}
-
-export interface CustomType extends ResourceType {
-  readonly served: boolean;
+    );
 }
 
 /** The status of a definition whose kind is served. */
