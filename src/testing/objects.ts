@@ -7,8 +7,8 @@ import { prepareKind, readKind } from './api/kinds.ts';
 import { withManagers } from './api/managed-fields.ts';
 import { timestamp } from './api/metadata.ts';
 import { type GivenMeta, keyOf, present, type StoredObject, withMeta } from './api/objects.ts';
-import { afterRemoval } from './api/removal.ts';
-import { afterWrite, isNewGeneration } from './api/write.ts';
+import { takeObject } from './api/removal.ts';
+import { isNewGeneration, storeObject } from './api/write.ts';
 
 /** Identifies an object. */
 export interface ObjectName {
@@ -76,10 +76,8 @@ export class Objects {
     const object = this.#find(place);
     if (!object) throw new Error(`there is no ${textOf(place)}`);
     const inside = place.type === this.#state.namespaces ? this.#state.objectsIn(place.name) : [];
-    for (const [type, one] of [...inside, [place.type, object] as const]) {
-      this.#state.collection(type).delete(one);
-      afterRemoval(this.#state, type, one);
-    }
+    for (const [type, one] of inside) takeObject(this.#state, type, one);
+    takeObject(this.#state, place.type, object);
   }
 
   get(name: ObjectName): StoredTestObject | undefined {
@@ -122,7 +120,7 @@ export class Objects {
     const next = isNew ? withMeta(object, { generation: (before.metadata.generation ?? 0) + 1 }) : object;
     const writer = { manager: 'FakeCluster', time: timestamp(this.#state.clock()) };
     const written = before ? withManagers(type, before, next, writer) : next;
-    this.#state.collection(type).put(afterWrite(this.#state, type, written));
+    storeObject(this.#state, type, written);
   }
 
   #find({ type, namespace, name }: Place): StoredObject | undefined {

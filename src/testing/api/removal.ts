@@ -28,23 +28,18 @@ export function mayGo(state: ApiState, type: ResourceType, object: StoredObject)
 function remove(state: ApiState, type: ResourceType, object: StoredObject): Removed {
   const { deletionTimestamp, generation, finalizers = [] } = object.metadata;
   if (deletionTimestamp !== undefined) {
-    return mayGo(state, type, object) ? take(state, type, object) : { object, gone: false };
+    const gone = mayGo(state, type, object);
+    return { object: gone ? takeObject(state, type, object) : object, gone };
   }
   if (type === state.namespaces) return beginNamespace(state, object);
   if (type === state.definitions) refuseHeldObjects(state, object);
-  if (finalizers.length === 0) return take(state, type, object);
+  if (finalizers.length === 0) return { object: takeObject(state, type, object), gone: true };
   const marked = withMeta(object, {
     deletionTimestamp: timestamp(state.clock()),
     deletionGracePeriodSeconds: 0,
     ...(generation === undefined ? {} : { generation: generation + 1 }),
   });
   return { object: state.collection(type).put(marked), gone: false };
-}
-
-function take(state: ApiState, type: ResourceType, object: StoredObject): Removed {
-  const last = state.collection(type).delete(object);
-  afterRemoval(state, type, object);
-  return { object: last, gone: true };
 }
 
 /** A real server keeps the definition until the last of its objects has gone. */
@@ -62,12 +57,13 @@ function refuseHeldObjects(state: ApiState, definition: StoredObject): void {
   );
 }
 
-/** Handles the consequences of a removed object. */
-export function afterRemoval(state: ApiState, type: ResourceType, object: StoredObject): void {
-  const { namespace } = object.metadata;
+/** Takes an object away, whatever keeps it, with what ends with it. Returns its last state. */
+export function takeObject(state: ApiState, type: ResourceType, object: StoredObject): StoredObject {
+  const { namespace, name } = object.metadata;
+  const last = state.collection(type).delete(object);
   if (type === state.definitions) {
     // Its name is where its objects are stored.
-    const collection = state.store.collection(object.metadata.name);
+    const collection = state.store.collection(name);
     for (const one of collection.list()) {
       collection.delete(one);
       if (one.metadata.namespace !== undefined) endNamespace(state, one.metadata.namespace);
@@ -75,6 +71,7 @@ export function afterRemoval(state: ApiState, type: ResourceType, object: Stored
     state.undefine(object);
   }
   if (namespace !== undefined) endNamespace(state, namespace);
+  return last;
 }
 
 /** A namespace goes once all that is in it has gone, which is deleted now. */

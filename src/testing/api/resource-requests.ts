@@ -157,7 +157,7 @@ export class ResourceRequests {
       const options = deleteOptionsOf(query, call.body, call.mediaType);
       return { code: 200, body: deleteObject(this.#state, type, target.namespace, name, options) };
     }
-    return this.#write(call, 'object');
+    return this.#write(call);
   }
 
   #subresource(call: ObjectCall, subresource: string): Reply {
@@ -189,12 +189,9 @@ export class ResourceRequests {
     return this.#state.store.write(dryRun, write);
   }
 
-  #write(call: ObjectCall, part: Update['part']): Reply {
+  #write(call: ObjectCall, subresource?: 'status'): Reply {
     const { type, name, target } = call;
-    const update = {
-      ...changeOf(call, { ...this.#writer(call), subresource: part === 'status' ? part : undefined }),
-      part,
-    };
+    const update = changeOf(call, { ...this.#writer(call), subresource });
     const { object, created } = this.#stored(call, type, () =>
       updateObject(this.#state, type, target.namespace, name, update),
     );
@@ -203,7 +200,7 @@ export class ResourceRequests {
 }
 
 /** What a PUT or a PATCH makes of an object. */
-function changeOf(call: ObjectCall, writer: Writer): Omit<Update, 'part'> {
+function changeOf(call: ObjectCall, writer: Writer): Update {
   const { method, query, mediaType, name, target, type, body } = call;
   if (method === 'PUT') {
     const given = readObject(type, known(type, call, parseBody(body, mediaType)));

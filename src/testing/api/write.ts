@@ -10,7 +10,7 @@ import { prepareKind } from './kinds.ts';
 import { type Writer, withManagers } from './managed-fields.ts';
 import { checkMeta, timestamp } from './metadata.ts';
 import { type GivenMeta, type GivenObject, type StoredMeta, type StoredObject, withMeta } from './objects.ts';
-import { afterRemoval, mayGo } from './removal.ts';
+import { mayGo, takeObject } from './removal.ts';
 import {
   alreadyExists,
   badRequest,
@@ -32,7 +32,6 @@ export interface Written {
 export interface Update {
   /** The object as it will be; `before` is `undefined` if there is none and one may be created. */
   readonly change: (before: StoredObject | undefined) => GivenObject;
-  readonly part: 'object' | 'status';
   readonly writer: Writer;
   /** The UID that the object has to have. */
   readonly uid?: string | undefined;
@@ -60,7 +59,7 @@ export function createObject(
   }
   const there = state.find(type, namespace, name);
   if (there) throw alreadyExists(type, name, there.metadata.deletionTimestamp !== undefined);
-  return state.collection(type).put(afterWrite(state, type, withManagers(type, undefined, object, writer)));
+  return storeObject(state, type, withManagers(type, undefined, object, writer));
 }
 
 /** Fields of a new object that a client may send and the server overwrites. */
@@ -76,7 +75,8 @@ export function updateObject(
 ): Written {
   const before = state.find(type, namespace, name);
   if (!before) {
-    if (update.part === 'status' || !(update.mayCreate || type.createOnUpdate)) throw notFound(type, name);
+    if (update.writer.subresource === 'status' || !(update.mayCreate || type.createOnUpdate))
+      throw notFound(type, name);
     const given = update.change(undefined);
     checkName(type, namespace, name, given.metadata);
     const { uid } = given.metadata;
@@ -93,26 +93,25 @@ export function updateObject(
     throw uidConflict(type, name, update.uid, before.metadata.uid);
   }
   checkVersion(type, given.metadata, before.metadata);
-  const written = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
+  const written =
+    update.writer.subresource === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
   const object = withManagers(type, before, written, update.writer);
   checkMeta(type, object.metadata, before.metadata);
   if (isDeepStrictEqual(object, before)) return { object: before, created: false };
   // The last finalizer of an object that is being deleted was removed.
   if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
-    state.collection(type).delete(before);
-    afterRemoval(state, type, before);
+    takeObject(state, type, before);
     return { object, created: false };
   }
-  return { object: state.collection(type).put(afterWrite(state, type, object)), created: false };
+  return { object: storeObject(state, type, object), created: false };
 }
 
-/** The object as it is to be stored, before it is: a definition is served from now on. */
-export function afterWrite(state: ApiState, type: ResourceType, object: StoredObject): StoredObject {
-  if (type !== state.definitions) return object;
-  const status = established(object, timestamp(state.clock()));
-  const served = { ...object, status };
+/** Stores an object under the next version; a definition is served from now on. */
+export function storeObject(state: ApiState, type: ResourceType, object: StoredObject): StoredObject {
+  if (type !== state.definitions) return state.collection(type).put(object);
+  const served = { ...object, status: established(object, timestamp(state.clock())) };
   state.define(served);
-  return served;
+  return state.collection(type).put(served);
 }
 
 function objectWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
