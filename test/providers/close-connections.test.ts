@@ -6,10 +6,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import WebSocket from 'ws';
 import type { ClusterProfile } from '../../src/index.ts';
-import { authority, certificateAuthorityData, profileOf } from '../fixtures/close.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { load } from '../fixtures/kubeconfigs.ts';
+import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
 import { startHttpProxy, startSilentProxy } from '../fixtures/proxies.ts';
+import { placeAt, profileAt } from '../fixtures/raw-h2.ts';
 import { openWebSocket, startTlsServer } from '../fixtures/tls-server.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -23,12 +23,12 @@ describe('close() of the providers, and connections:', () => {
   const silentProxy = (scheme: string) => async (t: TestContext) => {
     const { port, connected, open } = await startSilentProxy(t);
     const proxy = { 'proxy-url': `${scheme}://127.0.0.1:${port}` };
-    return { profile: profileOf('https://spoke.example', proxy), connected, open };
+    return { profile: profileAt(443, { server: 'https://spoke.example', ...proxy }), connected, open };
   };
   const dead: Readonly<Record<string, (t: TestContext) => Promise<Dead>>> = {
     'a server that ends no handshake': async (t) => {
       const { port, connected, open } = await startSilentProxy(t);
-      return { profile: profileOf(`https://127.0.0.1:${port}`), connected, open };
+      return { profile: profileAt(port), connected, open };
     },
     'an http proxy that says nothing': silentProxy('http'),
     'an https proxy that ends no handshake': silentProxy('https'),
@@ -36,7 +36,7 @@ describe('close() of the providers, and connections:', () => {
     'a server behind a proxy that ends no handshake': async (t) => {
       const proxy = await startHttpProxy(t);
       const { port, connected, open } = await startSilentProxy(t);
-      return { profile: profileOf(`https://127.0.0.1:${port}`, { 'proxy-url': proxy.url }), connected, open };
+      return { profile: profileAt(port, { 'proxy-url': proxy.url }), connected, open };
     },
   };
   for (const [what, start] of Object.entries(dead)) {
@@ -59,10 +59,10 @@ describe('close() of the providers, and connections:', () => {
   }
 
   test('open WebSockets end, directly and through a proxy', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
+    const server = await startTlsServer(t);
     const proxy = await startHttpProxy(t);
     const providers = startProviders(t, await startPlugin(t));
-    const open = (more: object) => openWebSocket(providers.getConfig(profileOf(server.url, more)), server.url);
+    const open = (more: object) => openWebSocket(providers.getConfig(profileAt(server.port, more)), server.url);
     const sockets = await Promise.all([{}, {}, { 'proxy-url': proxy.url }, { 'proxy-url': proxy.url }].map(open));
     const ends = Promise.all(sockets.map((socket) => once(socket, 'close')));
     await providers.close();
@@ -71,9 +71,9 @@ describe('close() of the providers, and connections:', () => {
   });
 
   test('a WebSocket for which the options are there, and no connection yet, gets none', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
+    const server = await startTlsServer(t);
     const providers = startProviders(t, await startPlugin(t));
-    const config = providers.getConfig(profileOf(server.url));
+    const config = providers.getConfig(profileAt(server.port));
     const options: WebSocket.ClientOptions = {};
     await config.applyToHTTPSOptions(options);
     await providers.close();
@@ -86,9 +86,9 @@ describe('close() of the providers, and connections:', () => {
 
 describe('a WebSocket', () => {
   test('goes on when its config is closed, and ends with the providers all the same', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
+    const server = await startTlsServer(t);
     const providers = startProviders(t, await startPlugin(t), { idleTimeoutMs: 0 });
-    const config = providers.getConfig(profileOf(server.url));
+    const config = providers.getConfig(profileAt(server.port));
     const socket = await openWebSocket(config, server.url);
     await config.close();
     // Longer than idleTimeoutMs.
@@ -101,10 +101,9 @@ describe('a WebSocket', () => {
   });
 
   test('of a kubeconfig goes on when its config is closed, as streams do', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
+    const server = await startTlsServer(t);
     const plugin = await startPlugin(t);
-    const cluster = { server: server.url, 'certificate-authority-data': certificateAuthorityData };
-    const config = load(t, { cluster, exec: { command: plugin.command } });
+    const config = load(t, { cluster: clusterOf(placeAt(server.port)), exec: { command: plugin.command } });
     const socket = await openWebSocket(config, server.url);
     await config.close();
     socket.send('still there');
@@ -114,9 +113,9 @@ describe('a WebSocket', () => {
   });
 
   test('for another server than the config is for is refused', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const own = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const config = startProviders(t, await startPlugin(t)).getConfig(profileOf(own.url));
+    const server = await startTlsServer(t);
+    const own = await startTlsServer(t);
+    const config = startProviders(t, await startPlugin(t)).getConfig(profileAt(own.port));
     const refused = { name: 'RequestError', code: 'FOREIGN_ORIGIN', message: new RegExp(`for ${own.url} only`) };
     await assert.rejects(openWebSocket(config, server.url), refused);
     assert.deepEqual(server.seen, []);

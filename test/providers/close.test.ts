@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
-import { profileOf } from '../fixtures/close.ts';
 import { startFleet, startProviders } from '../fixtures/fleet.ts';
+import { profileAt } from '../fixtures/raw-h2.ts';
 import { statusOf } from '../fixtures/requests.ts';
 import { ended, print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
@@ -32,7 +32,7 @@ describe('close() of the providers', () => {
       const providers = startProviders(t, plugin, {
         pluginPolicy: { policyType: 'Allowlist', allowlist: [{ command: plugin.command }] },
       });
-      const ready = assert.rejects(providers.getConfig(profileOf('https://127.0.0.1:1')).ready(), stopped);
+      const ready = assert.rejects(providers.getConfig(profileAt(1)).ready(), stopped);
       for (let i = 0; i < ticks; i++) await tick();
       await providers.close();
       await ready;
@@ -52,11 +52,11 @@ describe('close() of the providers', () => {
   test('while a run waits for a plugin of another instance: it rejects at once, and never starts', async (t) => {
     const holding = await waitingPlugin(t);
     const holder = startProviders(t, holding, { maxConcurrentPlugins: 1 });
-    const held = assert.rejects(holder.getConfig(profileOf('https://127.0.0.1:1')).ready(), stopped);
+    const held = assert.rejects(holder.getConfig(profileAt(1)).ready(), stopped);
     await until(t, async () => (await pidOf(holding.folder)) !== '');
     const waiting = await shellPlugin(t, print({ token: 'token-1' }));
     const providers = startProviders(t, waiting, { maxConcurrentPlugins: 1 });
-    const config = providers.getConfig(profileOf('https://127.0.0.1:1'));
+    const config = providers.getConfig(profileAt(1));
     const rejected = Promise.all([
       assert.rejects(config.ready(), stopped),
       assert.rejects(config.ready(), stopped),
@@ -75,9 +75,7 @@ describe('close() of the providers', () => {
     const plugin = await waitingPlugin(t);
     const execConfig = { provideClusterInfo: true };
     const providers = startProviders(t, plugin, { maxConcurrentPlugins: 1 }, { execConfig });
-    const runs = [1, 2, 3].map((port) =>
-      assert.rejects(providers.getConfig(profileOf(`https://127.0.0.1:${port}`)).ready(), stopped),
-    );
+    const runs = [1, 2, 3].map((port) => assert.rejects(providers.getConfig(profileAt(port)).ready(), stopped));
     await until(t, async () => (await pidOf(plugin.folder)) !== '');
     await providers.close();
     await Promise.all(runs);
@@ -107,7 +105,7 @@ describe('close() of the providers', () => {
 echo $$ > "$DIR/pid"\n${print({ token: 't', expirationTimestamp: new Date(start + 600_000).toISOString() })}`,
     );
     const providers = startProviders(t, plugin, { clock: () => now });
-    const config = providers.getConfig(profileOf('https://127.0.0.1:1'));
+    const config = providers.getConfig(profileAt(1));
     await config.ready();
     now = start + 595_000;
     await config.ready();

@@ -6,10 +6,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { upgrade, WebSocket } from 'undici';
-import { authority, certificateAuthorityData } from '../fixtures/close.ts';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { restConfigFor } from '../fixtures/fleet-hub.ts';
-import { tlsOptions } from '../fixtures/raw-h2.ts';
+import { placeAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { endOfWatch } from '../fixtures/requests.ts';
 import { startTlsServer } from '../fixtures/tls-server.ts';
 import { until } from '../fixtures/until.ts';
@@ -106,8 +105,8 @@ describe('a socket that an upgrade has left', () => {
   });
 
   test("is undici's WebSocket, too", async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const { dispatcher } = restConfigFor({ url: server.url, certificateAuthorityData }, 'token-1');
+    const server = await startTlsServer(t);
+    const { dispatcher } = restConfigFor(placeAt(server.port), 'token-1');
     const socket = new WebSocket(server.url.replace('https', 'wss'), { dispatcher });
     await once(socket, 'open');
     await dispatcher.destroy();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
@@ -8,7 +9,8 @@ import { parseProxy, proxyUrlFor } from '../../src/rest/transport/proxy.ts';
 import { proxyContext } from '../../src/rest/transport/trust.ts';
 import { openTunnel } from '../../src/rest/transport/tunnel.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { startHttpProxy, startRawServer, startSilentProxy, startSocksProxy } from '../fixtures/proxies.ts';
+import { listen } from '../fixtures/listen.ts';
+import { startHttpProxy, startSilentProxy, startSocksProxy } from '../fixtures/proxies.ts';
 import { setEnvironment } from '../fixtures/script.ts';
 import { rejection, thrownBy } from '../fixtures/thrown.ts';
 
@@ -178,20 +180,20 @@ describe('a proxy', () => {
     ['hangs up', 'socks5', /did not connect|cannot be reached/],
   ] as const) {
     test(`of kind ${scheme} that ${what} is named in the error`, async (t) => {
-      const port = await startRawServer(t, (socket) => {
+      const server = createServer((socket) => {
         if (what === 'hangs up') socket.end();
         else socket.end('SSH-2.0-OpenSSH_9.9\r\n');
       });
+      const { port } = await listen(t, server);
       await assert.rejects(tunnel(`${scheme}://127.0.0.1:${port}`), { code: 'PROXY_FAILED', message: expected });
     });
   }
 
   test('that sends what the server says in the same piece as its own answer loses nothing of it', async (t) => {
-    const port = await startRawServer(t, (socket) => {
-      t.after(() => socket.destroy());
-      socket.on('error', () => undefined);
+    const server = createServer((socket) => {
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\nhello'));
     });
+    const { port } = await listen(t, server);
     const socket = await tunnel(`http://127.0.0.1:${port}`);
     t.after(() => socket.destroy());
     let heard = '';
