@@ -1,5 +1,5 @@
 // FakeCluster beside a real API server: both are sent the same requests, and have to answer the same.
-import { agentFor, Side, startFake } from '../testing/scenarios/side.ts';
+import { sideAt, startFake } from '../testing/scenarios/side.ts';
 import { startControlPlane } from './control-plane.ts';
 import { readYamlFile } from './crd.ts';
 import { compareCompaction } from './fake/compaction.ts';
@@ -17,7 +17,7 @@ export async function compareFake(programs: string): Promise<ReadonlyMap<string,
     });
     const ca = Buffer.from(plane.certificateAuthorityData, 'base64').toString();
     await using fake = await startFake();
-    const real = new Side('kube-apiserver', plane.server, agentFor(ca, { cert: certificate, key }), {});
+    const real = sideAt(plane.server, { ca, cert: certificate, key });
     try {
       // FakeCluster serves it from the start.
       const definition = readYamlFile('crds/multicluster.x-k8s.io_clusterprofiles.yaml');

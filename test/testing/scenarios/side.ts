@@ -16,36 +16,34 @@ export interface Answer {
   readonly body: Json;
 }
 
-export class Side {
-  readonly name: string;
-  readonly #url: string;
-  readonly #agent: Agent;
-  readonly #headers: Readonly<Record<string, string>>;
+export interface Side {
+  send(sent: Sent): Promise<Answer>;
+  close(): Promise<void>;
+}
 
-  constructor(name: string, url: string, agent: Agent, headers: Readonly<Record<string, string>>) {
-    this.name = name;
-    this.#url = url;
-    this.#agent = agent;
-    this.#headers = headers;
-  }
-
-  async send({ method, path, body, headers }: Sent): Promise<Answer> {
-    const type = typeof body === 'string' ? {} : { 'content-type': 'application/json' };
-    const response = await request(`${this.#url}${path}`, {
-      method: method as 'GET', // any method: some are wrong on purpose
-      dispatcher: this.#agent,
-      headers: { ...this.#headers, ...(body === undefined ? {} : type), ...headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    const text = await response.body.text();
-    const found = String(response.headers['content-type'] ?? '').split(';')[0] ?? '';
-    const parsed = /[?&]watch=/.test(path) && response.statusCode === 200 ? linesOf(text) : parse(text, found);
-    return { code: response.statusCode, body: parsed };
-  }
-
-  close(): Promise<void> {
-    return this.#agent.close();
-  }
+/** A server and a client of it, which is verified by nobody but the server's own authority. */
+export function sideAt(
+  url: string,
+  client: { readonly ca: string; readonly cert?: string; readonly key?: string },
+  identity: Readonly<Record<string, string>> = {},
+): Side {
+  const dispatcher = new Agent({ connect: client });
+  return {
+    close: () => dispatcher.close(),
+    send: async ({ method, path, body, headers }) => {
+      const type = typeof body === 'string' ? {} : { 'content-type': 'application/json' };
+      const response = await request(`${url}${path}`, {
+        method: method as 'GET', // any method: some are wrong on purpose
+        dispatcher,
+        headers: { ...identity, ...(body === undefined ? {} : type), ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.body.text();
+      const found = String(response.headers['content-type'] ?? '').split(';')[0] ?? '';
+      const parsed = /[?&]watch=/.test(path) && response.statusCode === 200 ? linesOf(text) : parse(text, found);
+      return { code: response.statusCode, body: parsed };
+    },
+  };
 }
 
 function parse(text: string, type: string): Json {
@@ -58,18 +56,13 @@ const linesOf = (text: string): Json =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
-/** A client that is verified by nobody but the server's own authority. */
-export const agentFor = (ca: string, client: { readonly cert?: string; readonly key?: string } = {}) =>
-  new Agent({ connect: { ca, ...client } });
-
 /** A FakeCluster whose side may do everything. */
 export async function startFake() {
   const cluster = await FakeCluster.start({
     tokens: { admin: { username: 'admin', groups: ['system:masters'] } },
   });
-  const side = new Side('FakeCluster', cluster.url, agentFor(cluster.certificateAuthority.certificate), {
-    authorization: 'Bearer admin',
-  });
+  const ca = cluster.certificateAuthority.certificate;
+  const side = sideAt(cluster.url, { ca }, { authorization: 'Bearer admin' });
   return {
     cluster,
     side,
