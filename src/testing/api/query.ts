@@ -1,14 +1,19 @@
 /** The query of a URL: options of lists, watches and writes, with their label and field selectors. Unknown options are ignored, as in Kubernetes. */
 
 import type { ResourceType } from './built-in-types.ts';
-import { type JsonObject, valueAt } from './json.ts';
+import { valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
+import type { StoredObject } from './objects.ts';
 import { badRequest, type Cause, cause, invalid, notImplemented } from './status.ts';
 
 export interface ListOptions {
   readonly watch: boolean;
-  readonly labels: Matches;
-  readonly fields: readonly FieldTerm[];
+  /** The namespace of the URL. */
+  readonly namespace: string | undefined;
+  /** Which objects are asked for, by their namespace, fields and labels. */
+  readonly selects: Matches;
+  /** It can be one object only. */
+  readonly isSingle: boolean;
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
   readonly limit: number;
@@ -40,11 +45,15 @@ export function versionOf(text: string): number | undefined {
 }
 
 /** The options of a list or a watch. Throws a 400 for what cannot be read, a 422 for what does not go together. */
-export function listOptionsOf(query: URLSearchParams): ListOptions {
+export function listOptionsOf(query: URLSearchParams, type: ResourceType, namespace: string | undefined): ListOptions {
+  const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', type);
+  const isInside = ({ metadata }: StoredObject) => namespace === undefined || metadata.namespace === namespace;
   const options: ListOptions = {
     watch: flagOf(query, 'watch') ?? false,
-    labels: parseLabelSelector(query.get('labelSelector') ?? ''),
-    fields: parseFieldTerms(query.get('fieldSelector') ?? ''),
+    namespace,
+    selects: (object) => isInside(object) && fields.matches(object) && hasLabels(object),
+    isSingle: fields.name !== undefined && (!type.namespaced || (namespace ?? fields.namespace) !== undefined),
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
     limit: numberOf(query, 'limit') ?? 0,
@@ -105,16 +114,8 @@ export function checkManager(kind: string, manager: string): void {
   if (problems.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', problems);
 }
 
-type Matches = (object: JsonObject) => boolean;
-
-interface FieldSelector {
-  readonly matches: Matches;
-  /** The one name, or the one namespace, that can match. */
-  readonly name: string | undefined;
-  readonly namespace: string | undefined;
-}
-
-type Labels = Readonly<Record<string, unknown>>;
+type Matches = (object: StoredObject) => boolean;
+type Labels = Readonly<Record<string, string>>;
 type Requirement = (labels: Labels) => boolean;
 
 const word = '[^\\s=!,()<>]+';
@@ -127,11 +128,7 @@ const requirementPattern = new RegExp(
 function parseLabelSelector(text: string): Matches {
   // Commas within parentheses separate values.
   const requirements = text.trim() === '' ? [] : text.split(/,(?![^(]*\))/).map(parseRequirement);
-  return (object) => {
-    const found = valueAt(object, ['metadata', 'labels']);
-    const labels = typeof found === 'object' && found !== null ? (found as JsonObject) : {}; // validated: texts only
-    return requirements.every((holds) => holds(labels));
-  };
+  return ({ metadata }) => requirements.every((holds) => holds(metadata.labels ?? {}));
 }
 
 function parseRequirement(text: string): Requirement {
@@ -174,37 +171,33 @@ function checkValues(key: string, values: readonly string[]): void {
   }
 }
 
-/** One condition of a field selector. */
-interface FieldTerm {
-  readonly label: string;
-  readonly value: string;
-  readonly equal: boolean;
+interface FieldSelector {
+  readonly matches: Matches;
+  /** The one name, or the one namespace, that can match. */
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
 }
 
-/** Reads `metadata.name=a,status.phase!=Running`. Throws a 400 if it is something else, a 501 for an escaped value. */
-function parseFieldTerms(text: string): readonly FieldTerm[] {
+/**
+ * Reads `metadata.name=a,status.phase!=Running`. Throws a 400 if it is something else, or names a field that objects of the kind
+ * cannot be selected by; a 501 for an escaped value.
+ */
+function parseFieldSelector(text: string, type: ResourceType): FieldSelector {
   if (text.includes('\\')) throw notImplemented('a field selector with escaped characters');
   const terms = text.split(',').filter((term) => term !== '');
-  return terms.map((term) => {
+  const conditions = terms.map((term) => {
     const [, label, operator, value] = /^(.*?)(!=|==|=)([^=]*)$/s.exec(term) ?? [];
     if (label === undefined || value === undefined) {
       throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     }
-    return { label, value, equal: operator !== '!=' };
+    const field = type.fields.find((one) => one.label === label);
+    if (!field) throw badRequest(`field label not supported: ${label}`);
+    return { ...field, value, equal: operator !== '!=' };
   });
-}
-
-/** A selector of fields that objects of a kind can be selected by. Throws a 400 for another field. */
-export function fieldSelector(terms: readonly FieldTerm[], type: ResourceType): FieldSelector {
-  const conditions = terms.map((term) => {
-    const field = type.fields.find(({ label }) => label === term.label);
-    if (!field) throw badRequest(`field label not supported: ${term.label}`);
-    return { ...term, ...field };
-  });
-  const exact = (label: string) => terms.find((term) => term.label === label && term.equal)?.value;
+  const exact = (label: string) => conditions.find((one) => one.label === label && one.equal)?.value;
   return {
     matches: (object) =>
-      conditions.every(({ value, equal, path, otherwise }) => {
+      conditions.every(({ path, otherwise, value, equal }) => {
         const found = valueAt(object, path) ?? otherwise;
         return (String(found) === value) === equal;
       }),

@@ -1,58 +1,40 @@
-/** Lists: which version is read, which objects are selected, and pages that go on where the last one ended. */
+/** Lists: which version is read, and pages that go on where the last one ended. */
 
 import type { ApiState } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { type JsonObject, without } from './json.ts';
 import { present, type StoredObject } from './objects.ts';
-import { fieldSelector, type ListOptions, versionOf } from './query.ts';
+import { type ListOptions, versionOf } from './query.ts';
 import { badRequest, expired, tooLargeVersion } from './status.ts';
 import type { Store } from './store.ts';
-
-/** Which objects a request is about. */
-export interface Scope {
-  /** Keys begin with it. */
-  readonly prefix: string;
-  readonly selects: (object: StoredObject) => boolean;
-  /** It can be one object only. */
-  readonly single: boolean;
-}
 
 /** Where a list continues. */
 interface Continuation {
   /** The version of the first page. */
   readonly version: number;
-  /** The first key that is wanted, without the list's prefix. */
+  /** The first key that is wanted. */
   readonly start: string;
-}
-
-export function scopeOf(type: ResourceType, namespace: string | undefined, options: ListOptions): Scope {
-  const fields = fieldSelector(options.fields, type);
-  return {
-    prefix: namespace === undefined ? '' : `${namespace}/`,
-    selects: (object) => fields.matches(object) && options.labels(object),
-    single: fields.name !== undefined && (!type.namespaced || (namespace ?? fields.namespace) !== undefined),
-  };
 }
 
 /** A page of a list. Throws a 410 if its version is no longer kept. */
 export function listObjects(
   state: ApiState,
   type: ResourceType,
-  namespace: string | undefined,
   options: ListOptions,
 ): JsonObject & { readonly items: readonly StoredObject[] } {
-  const scope = scopeOf(type, namespace, options);
-  const { version, start } = whereToRead(state, type, scope, options);
+  const { namespace, selects } = options;
+  const { version, start } = whereToRead(state, type, options);
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
   const { keys, objects } = state.collection(type).at(version);
-  const asked = keys.filter((key) => key.startsWith(scope.prefix) && key >= scope.prefix + start);
+  const prefix = namespace === undefined ? '' : `${namespace}/`;
+  const asked = keys.filter((key) => key.startsWith(prefix) && key >= start);
   const items: StoredObject[] = [];
   let end = 0;
   for (; end < asked.length && (limit <= 0 || items.length < limit); end++) {
     const object = objects.get(asked[end] ?? '');
-    if (object && scope.selects(object)) items.push(type.custom ? present(type, object) : object);
+    if (object && selects(object)) items.push(type.custom ? present(type, object) : object);
   }
-  const next = asked[end]?.slice(scope.prefix.length);
+  const next = asked[end];
   return {
     kind: type.listKind,
     apiVersion: apiVersionOf(type),
@@ -65,7 +47,7 @@ export function listObjects(
 }
 
 /** The version that a list shows, and where it begins: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list */
-function whereToRead(state: ApiState, type: ResourceType, scope: Scope, options: ListOptions): Continuation {
+function whereToRead(state: ApiState, type: ResourceType, options: ListOptions): Continuation {
   const { oldest } = state.collection(type);
   if (options.continue !== '') {
     if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
@@ -77,7 +59,7 @@ function whereToRead(state: ApiState, type: ResourceType, scope: Scope, options:
   }
   const asked = versionOf(options.resourceVersion) ?? 0;
   const { resourceVersionMatch: match, limit } = options;
-  const exact = match === 'Exact' || (match === '' && limit > 0 && !scope.single);
+  const exact = match === 'Exact' || (match === '' && limit > 0 && !options.isSingle);
   if (exact && asked > 0) {
     if (asked < oldest) throw expired('The resourceVersion for the provided list is too old.');
     return checkedAgainst(state.store, { version: asked, start: '' });

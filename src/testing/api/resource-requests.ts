@@ -10,7 +10,7 @@ import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { present, type StoredObject } from './objects.ts';
 import { patched, patchOf, readApplied, withApplied } from './patch.ts';
-import { checkManager, isDryRun, listOptionsOf } from './query.ts';
+import { checkManager, isDryRun, type ListOptions, listOptionsOf } from './query.ts';
 import { listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
 import {
@@ -102,9 +102,9 @@ export class ResourceRequests {
     if (type.namespaced && namespace === undefined && method !== 'GET') throw methodNotAllowed();
     switch (method) {
       case 'GET': {
-        const options = listOptionsOf(query);
-        if (options.watch) return this.#watch(type, call);
-        return { code: 200, body: listObjects(this.#state, type, namespace, options) };
+        const options = listOptionsOf(query, type, namespace);
+        if (options.watch) return this.#watch(type, options, call);
+        return { code: 200, body: listObjects(this.#state, type, options) };
       }
       case 'POST': {
         const given = readObject(type, known(type, call, parseBody(call.body, call.mediaType)));
@@ -120,15 +120,9 @@ export class ResourceRequests {
     }
   }
 
-  #watch(type: ResourceType, { query, target, form, response }: Call): undefined {
+  #watch(type: ResourceType, options: ListOptions, { form, response }: Call): undefined {
     inForm(form, {}); // a watch has no lists
-    const watch = new Watch(this.#state, {
-      type,
-      namespace: target.namespace,
-      form,
-      options: listOptionsOf(query),
-      timeoutMs: shortestWatchMs * (1 + Math.random()),
-    });
+    const watch = new Watch(this.#state, { type, form, options, timeoutMs: shortestWatchMs * (1 + Math.random()) });
     response.statusCode = 200;
     response.setHeader('content-type', 'application/json');
     response.setHeader('cache-control', 'no-cache, private');
@@ -143,7 +137,7 @@ export class ResourceRequests {
   #deleteCollection(type: ResourceType, { query, target: { namespace }, body, mediaType }: Call): Reply {
     if (!type.deleteCollection) throw methodNotAllowed();
     const options = deleteOptionsOf(query, body, mediaType);
-    const list = listObjects(this.#state, type, namespace, listOptionsOf(query));
+    const list = listObjects(this.#state, type, listOptionsOf(query, type, namespace));
     for (const { metadata } of list.items) deleteObject(this.#state, type, namespace, metadata.name, options);
     return { code: 200, body: list };
   }

@@ -29,10 +29,9 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 interface Minted {
   readonly namespace: string;
   readonly name: string;
-  readonly uid: string;
+  readonly user: User;
   /** Seconds since 1970. */
   readonly expires: number;
-  readonly id: string;
 }
 
 export class ServiceAccountTokens {
@@ -59,41 +58,39 @@ export class ServiceAccountTokens {
       throw invalid(requestType, '', [cause.invalid('spec.expirationSeconds', seconds, why)]);
     }
     const now = Math.floor(this.#state.clock() / 1_000);
+    const expires = now + seconds;
+    const { uid } = account.metadata;
+    const username = `system:serviceaccount:${namespace}:${name}`;
     const id = randomUUID();
     const token = jwt({
       aud: audiences,
-      exp: now + seconds,
+      exp: expires,
       iat: now,
       iss: issuer,
       jti: id,
-      'kubernetes.io': { namespace, serviceaccount: { name, uid: account.metadata.uid } },
+      'kubernetes.io': { namespace, serviceaccount: { name, uid } },
       nbf: now,
-      sub: `system:serviceaccount:${namespace}:${name}`,
+      sub: username,
     });
     if (audiences.includes(issuer)) {
-      this.#minted.set(token, { namespace, name, uid: account.metadata.uid, expires: now + seconds, id });
+      const extra = { 'authentication.kubernetes.io/credential-id': [`JTI=${id}`] };
+      this.#minted.set(token, { namespace, name, user: { username, uid, extra }, expires });
     }
     return {
       kind: 'TokenRequest',
       apiVersion: 'authentication.k8s.io/v1',
-      metadata: { name, namespace, uid: account.metadata.uid, creationTimestamp: timestamp(this.#state.clock()) },
+      metadata: { name, namespace, uid, creationTimestamp: timestamp(this.#state.clock()) },
       spec: { audiences, expirationSeconds: seconds, boundObjectRef: null },
-      status: { token, expirationTimestamp: timestamp((now + seconds) * 1_000) },
+      status: { token, expirationTimestamp: timestamp(expires * 1_000) },
     };
   }
 
   /** The account of a token; `undefined` if the token is not ours, has expired, or belongs to a deleted account. */
   authenticate(token: string): User | undefined {
     const minted = this.#minted.get(token);
-    if (!minted) return undefined;
-    const { namespace, name, uid, expires, id } = minted;
-    const account = this.#state.find(this.#state.serviceAccounts, namespace, name);
-    if (account?.metadata.uid !== uid || expires * 1_000 <= this.#state.clock()) return undefined;
-    return {
-      username: `system:serviceaccount:${namespace}:${name}`,
-      uid,
-      extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${id}`] },
-    };
+    if (!minted || minted.expires * 1_000 <= this.#state.clock()) return undefined;
+    const account = this.#state.find(this.#state.serviceAccounts, minted.namespace, minted.name);
+    return account?.metadata.uid === minted.user.uid ? minted.user : undefined;
   }
 }
 

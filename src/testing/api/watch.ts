@@ -8,13 +8,11 @@ import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { type Form, inForm, type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
-import { type Scope, scopeOf } from './read.ts';
 import { type ApiError, expired, tooLargeVersion } from './status.ts';
 import type { Change, Collection, Store } from './store.ts';
 
 interface WatchSettings {
   readonly type: ResourceType;
-  readonly namespace: string | undefined;
   readonly form: Form;
   readonly options: ListOptions;
   /** How long it lasts if the client does not say. */
@@ -36,7 +34,6 @@ export class Watch {
   readonly #store: Store;
   readonly #settings: WatchSettings;
   readonly #collection: Collection;
-  readonly #scope: Scope;
   /** The version that it begins after; 0 is any. */
   readonly #since: number;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -50,11 +47,10 @@ export class Watch {
 
   /** Throws for invalid options. A version that is gone is reported in the first event of the stream. */
   constructor(state: ApiState, settings: WatchSettings) {
-    const { type, namespace, options } = settings;
+    const { type, options } = settings;
     this.#store = state.store;
     this.#settings = settings;
     this.#collection = state.collection(type);
-    this.#scope = scopeOf(type, namespace, options);
     this.#since = versionOf(options.resourceVersion) ?? 0;
     this.#position = this.#collection.end;
   }
@@ -64,8 +60,7 @@ export class Watch {
   }
 
   start(stream: Response): void {
-    const { namespace, options } = this.#settings;
-    const { sendInitialEvents, allowWatchBookmarks, timeoutSeconds = 0 } = options;
+    const { namespace, selects, sendInitialEvents, allowWatchBookmarks, timeoutSeconds = 0 } = this.#settings.options;
     const since = this.#since;
     const initial = sendInitialEvents ?? since === 0;
     const { oldest } = this.#collection;
@@ -75,7 +70,7 @@ export class Watch {
       return this.#fail(expired(`too old resource version: ${since} (${oldest})`));
     }
     if (initial) {
-      this.#initial = this.#collection.list(namespace).filter(this.#scope.selects).values();
+      this.#initial = this.#collection.list(namespace).filter(selects).values();
       if (allowWatchBookmarks) this.#bookmark = 'initial-events-end';
     } else if (since > 0) {
       this.#position = this.#collection.positionAfter(since);
@@ -140,10 +135,10 @@ export class Watch {
   }
 
   /** A change as this reader sees it: one that leaves its selection is a deletion for it. */
-  #event({ key, before, object, deleted }: Change): string | undefined {
-    if (!key.startsWith(this.#scope.prefix)) return undefined;
-    const was = before !== undefined && this.#scope.selects(before);
-    const is = !deleted && this.#scope.selects(object);
+  #event({ before, object, deleted }: Change): string | undefined {
+    const { selects } = this.#settings.options;
+    const was = before !== undefined && selects(before);
+    const is = !deleted && selects(object);
     if (is) return this.#line(was ? 'MODIFIED' : 'ADDED', object);
     if (!was) return undefined;
     const { resourceVersion } = object.metadata;
