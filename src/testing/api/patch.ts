@@ -110,17 +110,13 @@ const remove: Change = (container, token) => {
   return withField(container, token, undefined);
 };
 
+/** The object with this field, or without it. */
 function withField(object: JsonObject, field: string, value: Json | undefined): JsonObject {
-  const copy = { ...object };
-  setField(copy, field, value);
-  return copy;
-}
-
-/** Sets a field, or removes it. */
-function setField(object: Record<string, Json | undefined>, field: string, value: Json | undefined): void {
+  const fields = new Map(Object.entries(object));
+  if (value === undefined) fields.delete(field);
+  else fields.set(field, value);
   // A field may be called `__proto__`.
-  if (value === undefined) delete object[field];
-  else Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
+  return Object.fromEntries(fields);
 }
 
 /** RFC 7396. Throws a 400 if it is not an object. */
@@ -130,14 +126,14 @@ export function mergePatch(object: JsonObject, patch: Json): JsonObject {
 }
 
 function merge(object: JsonObject, patch: JsonObject): JsonObject {
-  const result = { ...object };
+  const merged = new Map(Object.entries(object));
   for (const [field, value] of Object.entries(patch)) {
-    const there = Object.hasOwn(object, field) ? object[field] : undefined;
-    if (value === null || value === undefined) setField(result, field, undefined);
-    else if (isObject(there) && isObject(value)) setField(result, field, merge(there, value));
-    else setField(result, field, isObject(there) ? value : valueWithoutNulls(value));
+    const there = merged.get(field);
+    if (value === null || value === undefined) merged.delete(field);
+    else if (!isObject(there)) merged.set(field, valueWithoutNulls(value));
+    else merged.set(field, isObject(value) ? merge(there, value) : value);
   }
-  return result;
+  return Object.fromEntries(merged);
 }
 
 /** A strategic merge patch is a merge patch but for lists and directives, which the kind's schema explains. Throws a 400 or 501. */
