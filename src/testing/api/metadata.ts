@@ -48,14 +48,11 @@ export function withoutNulls(object: JsonObject): JsonObject {
   return Object.fromEntries(kept);
 }
 
-/** Metadata in one form: without empty fields and duplicate owners. */
-function tidyMeta({ ownerReferences, ...meta }: GivenMeta): GivenMeta {
-  const owners = new Map<string, OwnerReference>();
-  for (const owner of ownerReferences ?? []) owners.set(JSON.stringify(owner), without(owner));
-  const empty = (value: Json | undefined) =>
-    value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
-  const all = owners.size === 0 ? meta : { ...meta, ownerReferences: [...owners.values()] };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && !empty(value)));
+/** Metadata in one form: without empty fields. */
+function tidyMeta(given: GivenMeta): GivenMeta {
+  const isEmpty = (value: Json | undefined) =>
+    value === undefined || value === '' || ((isList(value) || isObject(value)) && Object.keys(value).length === 0);
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => !isEmpty(value)));
 }
 
 /** Throws a 422 that names each field that is wrong. */

@@ -17,14 +17,16 @@ const texts = optional(
       .transform((value) => value ?? ''),
   ),
 );
-const ownerReference = z.object({
-  apiVersion: z.string().default(''),
-  kind: z.string().default(''),
-  name: z.string().default(''),
-  uid: z.string().default(''),
-  controller: optional(z.boolean()),
-  blockOwnerDeletion: optional(z.boolean()),
-});
+const ownerReference = z
+  .object({
+    apiVersion: z.string().default(''),
+    kind: z.string().default(''),
+    name: z.string().default(''),
+    uid: z.string().default(''),
+    controller: optional(z.boolean()),
+    blockOwnerDeletion: optional(z.boolean()),
+  })
+  .transform((owner) => without(owner));
 /** Metadata as a client sends it. */
 export const metadataSchema = z.object({
   name: optional(z.string()),
