@@ -66,9 +66,6 @@ function metaProblems(type: ResourceType, meta: GivenMeta): readonly Cause[] {
   const check = (field: string, value: unknown, problem: string | undefined) => {
     if (problem !== undefined) causes.push(cause.invalid(field, value, problem));
   };
-  if (meta.generateName !== undefined) {
-    check('metadata.generateName', meta.generateName, nameProblem(meta.generateName, type.names, true));
-  }
   if (!meta.name) causes.push(cause.required('metadata.name', 'name or generateName is required'));
   else check('metadata.name', meta.name, nameProblem(meta.name, type.names));
   if (meta.namespace !== undefined) check('metadata.namespace', meta.namespace, nameProblem(meta.namespace, 'label'));
@@ -101,14 +98,8 @@ function ownerProblems(owners: readonly OwnerReference[]): readonly Cause[] {
   return causes;
 }
 
-const immutableFields = [
-  'name',
-  'namespace',
-  'uid',
-  'creationTimestamp',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-] as const;
+/** Of those that only the server sets, the ones that a client may send. */
+const immutableFields = ['uid', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
 function changeProblems(meta: GivenMeta, before: GivenMeta): readonly Cause[] {
   const causes: Cause[] = [];
@@ -134,48 +125,35 @@ const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const qualified = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
-const tooLong = (most: number) => `must be no more than ${most} bytes`;
-
-/** An object's name, by the rule of its kind. A prefix of a generated name may end in what a name may not end in. */
-function nameProblem(name: string, rule: NameRule, prefix = false): string | undefined {
-  const text = prefix ? name.replace(/[-.]+$/, '') || name : name;
+/** An object's name, by the rule of its kind. */
+function nameProblem(name: string, rule: NameRule): string | undefined {
+  if (name === '.' || name === '..') return `may not be '${name}'`;
+  if (/[/%]/.test(name)) return "may not contain '/' or '%'";
   switch (rule) {
     case 'path':
-      return pathProblem(name);
+      return undefined;
     case 'subdomain':
-      return pathProblem(name) ?? check(text, subdomain, 253, 'an RFC 1123 subdomain: a-z, 0-9, - and .');
+      return problemOf(name, subdomain, 253, 'an RFC 1123 subdomain: a-z, 0-9, - and .');
     case 'label':
-      return pathProblem(name) ?? check(text, label, 63, 'an RFC 1123 label: a-z, 0-9 and -');
+      return problemOf(name, label, 63, 'an RFC 1123 label: a-z, 0-9 and -');
   }
 }
 
-function pathProblem(name: string): string | undefined {
-  if (name === '.' || name === '..') return `may not be '${name}'`;
-  if (/[/%]/.test(name)) return "may not contain '/' or '%'";
-  return undefined;
+function problemOf(text: string, pattern: RegExp, most: number, what: string): string | undefined {
+  if (!pattern.test(text)) return `must be ${what}, with a letter or digit at both ends`;
+  return text.length > most ? `must be no more than ${most} bytes` : undefined;
 }
 
-function check(name: string, pattern: RegExp, most: number, what: string): string | undefined {
-  if (!pattern.test(name)) return `must be ${what}, with a letter or digit at both ends`;
-  return name.length > most ? tooLong(most) : undefined;
-}
+const qualifiedName = "of letters, digits, '-', '_' and '.'";
 
 /** A label's key, a finalizer: `example.com/name`, or without a prefix. */
 export function labelKeyProblem(key: string): string | undefined {
   const [name = '', prefix, ...more] = key.split('/').reverse();
   if (more.length > 0) return 'must be a name with at most one prefix and one /';
-  if (prefix === '') return 'the prefix before / must not be empty';
-  if (prefix !== undefined) {
-    const problem = check(prefix, subdomain, 253, 'an RFC 1123 subdomain');
-    if (problem !== undefined) return `the prefix ${problem}`;
-  }
-  if (name === '') return 'the name part must not be empty';
-  if (!qualified.test(name)) return "must be of letters, digits, '-', '_' and '.', with a letter or digit at both ends";
-  return name.length > 63 ? `the name part ${tooLong(63)}` : undefined;
+  const problem = prefix === undefined ? undefined : problemOf(prefix, subdomain, 253, 'an RFC 1123 subdomain');
+  return problem === undefined ? problemOf(name, qualified, 63, qualifiedName) : `the prefix ${problem}`;
 }
 
 export function labelValueProblem(value: string): string | undefined {
-  if (value.length > 63) return tooLong(63);
-  if (value === '' || qualified.test(value)) return undefined;
-  return "must be empty, or of letters, digits, '-', '_' and '.', with a letter or digit at both ends";
+  return value === '' ? undefined : problemOf(value, qualified, 63, qualifiedName);
 }
