@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { configMap, configMaps, labelled, startApi } from '../../fixtures/api.ts';
 
-const add = 'ADDED';
-
 describe('a watch', () => {
   test('from any version gets every change after it, in order, and nothing before it', async (t) => {
     const { cluster, send, watch } = await startApi(t);
@@ -16,7 +14,7 @@ describe('a watch', () => {
     await version();
     cluster.delete(configMap('a'));
     await version();
-    const changes = [`${add} a`, 'MODIFIED a', 'DELETED a', `${add} b`];
+    const changes = ['ADDED a', 'MODIFIED a', 'DELETED a', 'ADDED b'];
     const watches = await Promise.all(versions.map((since) => watch(`${configMaps}?resourceVersion=${since}`)));
     cluster.add(configMap('b'));
     for (const [index, { names }] of watches.entries()) {
@@ -45,11 +43,11 @@ describe('a watch', () => {
     cluster.set(labelled('b', { x: 'no', y: '1' }));
     cluster.delete(configMap('b'));
     cluster.delete(configMap('a'));
-    assert.deepEqual(await names(4), [`${add} a`, `${add} b`, 'MODIFIED b', 'DELETED b']);
+    assert.deepEqual(await names(4), ['ADDED a', 'ADDED b', 'MODIFIED b', 'DELETED b']);
     assert.equal((await next())?.object.metadata.name, 'a');
     const one = await watch(`${configMaps}?fieldSelector=metadata.name%3Dc`);
     cluster.add(['a', 'c'].map((name) => configMap(name)));
-    assert.deepEqual(await one.names(1), [`${add} c`]);
+    assert.deepEqual(await one.names(1), ['ADDED c']);
   });
 
   test('sees its namespace, or all of them', async (t) => {
@@ -61,8 +59,8 @@ describe('a watch', () => {
       { ...configMap('b'), metadata: { namespace: 'default-not', name: 'b' } },
       configMap('c'),
     ]);
-    assert.deepEqual(await all.names(3), [`${add} a`, `${add} b`, `${add} c`]);
-    assert.deepEqual(await one.names(2), [`${add} a`, `${add} c`]);
+    assert.deepEqual(await all.names(3), ['ADDED a', 'ADDED b', 'ADDED c']);
+    assert.deepEqual(await one.names(2), ['ADDED a', 'ADDED c']);
   });
 
   test('from a version that is forgotten is told 410 and ends', async (t) => {
@@ -80,7 +78,7 @@ describe('a watch', () => {
     assert.match(event?.object.message, /^too old resource version: \d+ \(\d+\)$/);
     assert.equal(await next(), undefined);
     cluster.add(configMap('b'));
-    assert.deepEqual(await open.names(2), [`${add} a`, `${add} b`], 'an open one goes on');
+    assert.deepEqual(await open.names(2), ['ADDED a', 'ADDED b'], 'an open one goes on');
     const never = await watch('/api/v1/secrets?resourceVersion=1');
     assert.equal((await never.next())?.object.code, 410, 'also for what was never written');
   });
@@ -91,7 +89,7 @@ describe('a watch', () => {
     assert.equal(await short.next(), undefined);
     const long = await watch(`${configMaps}?timeoutSeconds=4294967296`);
     cluster.add(configMap('a'));
-    assert.deepEqual(await long.names(1), [`${add} a`], 'a long time is long');
+    assert.deepEqual(await long.names(1), ['ADDED a'], 'a long time is long');
     cluster.endWatches();
     assert.equal(await long.next(), undefined);
   });
@@ -111,8 +109,8 @@ describe('a watch', () => {
       type: 'BOOKMARK',
       object: { kind: 'ConfigMap', apiVersion: 'v1', metadata: { resourceVersion: body.metadata.resourceVersion } },
     });
-    assert.deepEqual(await asked.names(1), [`${add} b`]);
-    assert.deepEqual(await not.names(1), [`${add} b`]);
+    assert.deepEqual(await asked.names(1), ['ADDED b']);
+    assert.deepEqual(await not.names(1), ['ADDED b']);
   });
 
   test('that streams a list ends it with a bookmark that says so', async (t) => {
@@ -122,7 +120,7 @@ describe('a watch', () => {
     const streaming = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     for (const since of ['', '0', '1', resourceVersion]) {
       const { next, names } = await watch(`${configMaps}?${streaming}&resourceVersion=${since}`);
-      assert.deepEqual(await names(2), [`${add} a`, `${add} b`], since);
+      assert.deepEqual(await names(2), ['ADDED a', 'ADDED b'], since);
       const end = await next();
       assert.deepEqual(
         [end?.type, end?.object.metadata.annotations],
@@ -136,7 +134,7 @@ describe('a watch', () => {
       `${configMaps}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
     );
     cluster.add(configMap('c'));
-    assert.deepEqual(await quiet.names(1), [`${add} c`]);
+    assert.deepEqual(await quiet.names(1), ['ADDED c']);
   });
 
   test('of one namespace ends no other, and a namespace ends with what is in it', async (t) => {
@@ -147,12 +145,12 @@ describe('a watch', () => {
     const inside = await watch('/api/v1/namespaces/n/configmaps');
     const { body } = await send('DELETE', '/api/v1/namespaces/n');
     assert.equal(body.status.phase, 'Terminating');
-    assert.deepEqual(await inside.names(4), [`${add} a`, `${add} b`, 'DELETED a', 'MODIFIED b']);
+    assert.deepEqual(await inside.names(4), ['ADDED a', 'ADDED b', 'DELETED a', 'MODIFIED b']);
     assert.equal((await send('GET', '/api/v1/namespaces/n')).body.status.phase, 'Terminating');
     const merge = { 'content-type': 'application/merge-patch+json' };
     await send('PATCH', '/api/v1/namespaces/n/configmaps/b', { metadata: { finalizers: null } }, merge);
     assert.deepEqual(await inside.names(1), ['DELETED b']);
-    assert.deepEqual(await namespaces.names(3), [`${add} n`, 'MODIFIED n', 'DELETED n']);
+    assert.deepEqual(await namespaces.names(3), ['ADDED n', 'MODIFIED n', 'DELETED n']);
     assert.equal((await send('GET', '/api/v1/namespaces/n')).code, 404);
   });
 });
