@@ -20,8 +20,8 @@ interface Removed {
 /** Whether an object that is being deleted can go: no finalizer, an empty namespace. */
 export function mayGo(state: ApiState, type: ResourceType, object: StoredObject): boolean {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
-  const isFull = type === state.namespaces && state.store.hasObjectsIn(object.metadata.name);
-  return deletionTimestamp !== undefined && finalizers.length === 0 && !isFull;
+  if (deletionTimestamp === undefined || finalizers.length > 0) return false;
+  return type !== state.namespaces || !state.store.hasObjectsIn(object.metadata.name);
 }
 
 /** Deletes an object, or marks it if finalizers keep it. Throws a 501 for a definition whose objects have finalizers. */

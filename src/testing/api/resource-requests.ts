@@ -60,9 +60,6 @@ interface ObjectCall extends Call {
   readonly name: string;
 }
 
-/** Without a limit of the client's, a watch lasts as long as this, or up to twice as long. */
-const shortestWatchMs = 1_800_000;
-
 export class ResourceRequests {
   readonly #state: ApiState;
   readonly #tokens: ServiceAccountTokens;
@@ -122,7 +119,7 @@ export class ResourceRequests {
 
   #watch(type: ResourceType, options: ListOptions, { form, response }: Call): undefined {
     inForm(form, {}); // a watch has no lists
-    const watch = new Watch(this.#state, { type, form, options, timeoutMs: shortestWatchMs * (1 + Math.random()) });
+    const watch = new Watch(this.#state, { type, form, options });
     response.statusCode = 200;
     response.setHeader('content-type', 'application/json');
     response.setHeader('cache-control', 'no-cache, private');

@@ -15,12 +15,12 @@ interface WatchSettings {
   readonly type: ResourceType;
   readonly form: Form;
   readonly options: ListOptions;
-  /** How long it lasts if the client does not say. */
-  readonly timeoutMs: number;
 }
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
+/** Without a limit of the client's, a watch lasts as long as this, or up to twice as long. */
+const shortestMs = 1_800_000;
 /** What is written at once. */
 const chunkLength = 64 * 1024;
 /** The longest delay of Node's timers; they fire at once for more. */
@@ -81,7 +81,7 @@ export class Watch {
       this.#pump();
     });
     stream.on('close', () => this.#stop());
-    const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 : this.#settings.timeoutMs;
+    const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 : shortestMs * (1 + Math.random());
     this.#after(timeoutMs - bookmarkBeforeEndMs, () => this.bookmark());
     this.#after(timeoutMs, () => this.end());
     this.#pump();
