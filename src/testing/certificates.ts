@@ -85,7 +85,7 @@ function objectIdentifier(dotted: string): Buffer {
 
 /** GeneralizedTime, or UTCTime before 2050 as RFC 5280 asks. */
 function time(date: Date): Buffer {
-  const text = `${date.toISOString().replace(/[-:T]|\.\d+/g, '')}`;
+  const text = date.toISOString().replace(/[-:T]|\.\d+/g, '');
   return date.getUTCFullYear() < 2050 ? tagged(0x17, Buffer.from(text.slice(2))) : tagged(0x18, Buffer.from(text));
 }
 

@@ -5,6 +5,7 @@
 
 import type { TLSSocket } from 'node:tls';
 import { FakeApiServer } from './api/api-server.ts';
+import { multiclusterDefinitions } from './api/custom-types.ts';
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError } from './api/status.ts';
 import { type User, withGroups } from './api/tokens.ts';
@@ -58,7 +59,8 @@ export class FakeCluster {
     this.#api = new FakeApiServer({ name, history, clock });
     this.#objects = new Objects(this.#api.state);
     for (const namespace of ['default', 'kube-system']) this.#objects.addNamespace(namespace);
-    for (const definition of options.customResourceDefinitions ?? []) this.#objects.set(definition);
+    const { customResourceDefinitions = [] } = options;
+    for (const definition of [...multiclusterDefinitions, ...customResourceDefinitions]) this.#objects.set(definition);
     this.#listener = new Listener({
       http2,
       serverNames,

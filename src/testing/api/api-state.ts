@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { apiVersionOf, builtInTypes, type ResourceType, storageKeyOf } from './built-in-types.ts';
-import { customTypes, established, multiclusterDefinitions } from './custom-types.ts';
 import { timestamp } from './metadata.ts';
 import { type GivenMeta, keyOf, type StoredObject } from './objects.ts';
 import { notFound } from './status.ts';
@@ -25,21 +24,11 @@ export class ApiState {
   readonly clock: () => number;
   readonly watches = new Set<OpenWatch>();
   /** By group, version and plural. */
-  readonly #types = new Map<string, ResourceType>();
-  /** By version and kind. */
-  readonly #kinds = new Map<string, ResourceType>();
+  readonly #types = new Map(builtInTypes.map((type) => [pathOf(type), type]));
 
   constructor({ history, clock }: ApiStateOptions) {
     this.store = new Store(history);
     this.clock = clock;
-    this.#serve(builtInTypes);
-    for (const definition of multiclusterDefinitions) {
-      const { name = '' } = definition.metadata;
-      const metadata = { ...this.newMeta(this.definitions), name, resourceVersion: '' };
-      const object = { ...definition, metadata };
-      const status = established(object, metadata.creationTimestamp);
-      this.define(this.collection(this.definitions).put({ ...object, status }));
-    }
   }
 
   /** Every kind, in the order in which discovery lists them. */
@@ -54,7 +43,7 @@ export class ApiState {
 
   /** The kind that an object names. */
   typeOfKind(apiVersion: string, kind: string): ResourceType | undefined {
-    return this.#kinds.get(`${apiVersion}/${kind}`);
+    return this.types().find((type) => type.kind === kind && apiVersionOf(type) === apiVersion);
   }
 
   get namespaces(): ResourceType {
@@ -74,31 +63,13 @@ export class ApiState {
     return [...new Map(this.types().map((type) => [storageKeyOf(type), type])).values()];
   }
 
-  /** Serves what a CustomResourceDefinition defines, instead of what it may have defined before. */
-  define(definition: StoredObject): void {
-    const types = customTypes(definition);
-    this.#withdraw(definition);
-    this.#serve(types);
-    this.#endWatchesOfGone();
-  }
-
-  /** Serves a CustomResourceDefinition's kind no longer. */
-  undefine(definition: StoredObject): void {
-    this.#withdraw(definition);
-    this.#endWatchesOfGone();
-  }
-
-  #withdraw({ metadata }: StoredObject): void {
+  /** Serves the kinds of a CustomResourceDefinition in place of those that it had before, whose watches end. */
+  define({ metadata }: StoredObject, types: readonly ResourceType[]): void {
     for (const [path, type] of this.#types) {
-      if (!type.custom || `${type.plural}.${type.group}` !== metadata.name) continue;
-      this.#types.delete(path);
-      this.#kinds.delete(kindOf(type));
+      if (type.custom && storageKeyOf(type) === metadata.name) this.#types.delete(path);
     }
-  }
-
-  /** A watch of a kind that is no longer served ends. */
-  #endWatchesOfGone(): void {
-    for (const watch of this.watches) if (this.#types.get(pathOf(watch.type)) === undefined) watch.end();
+    for (const type of types) this.#types.set(pathOf(type), type);
+    for (const watch of this.watches) if (!this.#types.has(pathOf(watch.type))) watch.end();
   }
 
   /** The objects of a kind. */
@@ -136,13 +107,6 @@ export class ApiState {
     };
   }
 
-  #serve(types: readonly ResourceType[]): void {
-    for (const type of types) {
-      this.#types.set(pathOf(type), type);
-      this.#kinds.set(kindOf(type), type);
-    }
-  }
-
   #builtIn(group: string, plural: string): ResourceType {
     const type = this.type(group, 'v1', plural);
     if (!type) throw new Error(`${plural} are always served`);
@@ -152,5 +116,3 @@ export class ApiState {
 
 const pathOf = ({ group, version, plural }: Pick<ResourceType, 'group' | 'version' | 'plural'>) =>
   `${group}/${version}/${plural}`;
-
-const kindOf = (type: ResourceType) => `${apiVersionOf(type)}/${type.kind}`;

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { type ResourceType, resourceType, selectable } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, valueAt } from './json.ts';
-import type { GivenObject, StoredObject } from './objects.ts';
+import type { StoredObject } from './objects.ts';
 import { type Cause, cause, invalid, notImplemented } from './status.ts';
 
 const definition = z.object({
@@ -120,12 +120,10 @@ const profileStatus = {
   },
 };
 
-/** KEP-4322 and KEP-5313: every cluster starts with these definitions. */
-export const multiclusterDefinitions: readonly GivenObject[] = [
-  ['ClusterProfile', 'clusterprofiles', { subresources: { status: {} } }, { status: profileStatus }],
-  ['PlacementDecision', 'placementdecisions', {}, {}],
-].map(([kind = '', plural, more, properties]) => ({
-  metadata: { name: `${String(plural)}.multicluster.x-k8s.io` },
+const multicluster = (kind: string, plural: string, version: JsonObject, properties: JsonObject) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${plural}.multicluster.x-k8s.io` },
   spec: {
     group: 'multicluster.x-k8s.io',
     scope: 'Namespaced',
@@ -136,8 +134,14 @@ export const multiclusterDefinitions: readonly GivenObject[] = [
         served: true,
         storage: true,
         schema: { openAPIV3Schema: { ...anything, properties } },
-        ...Object(more),
+        ...version,
       },
     ],
   },
-}));
+});
+
+/** KEP-4322 and KEP-5313: every cluster starts with these definitions. */
+export const multiclusterDefinitions = [
+  multicluster('ClusterProfile', 'clusterprofiles', { subresources: { status: {} } }, { status: profileStatus }),
+  multicluster('PlacementDecision', 'placementdecisions', {}, {}),
+];

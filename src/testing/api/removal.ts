@@ -68,7 +68,7 @@ export function takeObject(state: ApiState, type: ResourceType, object: StoredOb
       collection.delete(one);
       if (one.metadata.namespace !== undefined) endNamespace(state, one.metadata.namespace);
     }
-    state.undefine(object);
+    state.define(object, []);
   }
   if (namespace !== undefined) endNamespace(state, namespace);
   return last;

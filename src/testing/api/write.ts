@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiState } from './api-state.ts';
 import type { ResourceType } from './built-in-types.ts';
-import { established } from './custom-types.ts';
+import { customTypes, established } from './custom-types.ts';
 import { type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
 import { type Writer, withManagers } from './managed-fields.ts';
@@ -110,7 +110,7 @@ export function updateObject(
 export function storeObject(state: ApiState, type: ResourceType, object: StoredObject): StoredObject {
   if (type !== state.definitions) return state.collection(type).put(object);
   const served = { ...object, status: established(object, timestamp(state.clock())) };
-  state.define(served);
+  state.define(served, customTypes(served));
   return state.collection(type).put(served);
 }
 
