@@ -46,7 +46,6 @@ const optionsOf: Readonly<Record<string, string>> = {
   POST: 'CreateOptions',
   PUT: 'UpdateOptions',
   PATCH: 'PatchOptions',
-  DELETE: 'DeleteOptions',
 };
 
 export interface Reply {

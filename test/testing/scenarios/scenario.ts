@@ -7,6 +7,14 @@ export type Pick = (body: Json) => Json | undefined;
 
 export const namespace = 'scenarios';
 export const inside = `/api/v1/namespaces/${namespace}`;
+export const maps = `${inside}/configmaps`;
+/** A ConfigMap of that namespace. */
+export const map = (name: string, more: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, ...metadata },
+  ...more,
+});
 export const post = (path: string, body: JsonObject): Sent => ({ method: 'POST', path, body });
 export const get = (path: string): Sent => ({ method: 'GET', path });
 export const remove = (path: string, body?: JsonObject): Sent => ({

@@ -8,6 +8,8 @@ import {
   get,
   inside,
   listed,
+  map,
+  maps,
   merge,
   namespace,
   nothing,
@@ -59,17 +61,10 @@ const written: Pick = (body) => {
 };
 /** Each verb on an object and its collection, right and wrong. */
 async function objects(step: Step): Promise<void> {
-  const maps = `${inside}/configmaps`;
-  const map = (name: string, data: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name, ...metadata },
-    data,
-  });
-  const patchOf = (type: string, body: unknown): Sent => ({
-    ...merge(`${maps}/a`, body as JsonObject, { 'content-type': `application/${type}` }), // a JSON patch is a list
-  });
-  for (const name of ['a', 'b', 'c']) await step(post(maps, map(name, { x: name }, { labels: { of: name } })), written);
+  const patchOf = (type: string, body: unknown): Sent =>
+    merge(`${maps}/a`, body as JsonObject, { 'content-type': `application/${type}` }); // a JSON patch is a list
+  for (const name of ['a', 'b', 'c'])
+    await step(post(maps, map(name, { data: { x: name } }, { labels: { of: name } })), written);
   for (const sent of [
     post(maps, { kind: 'Secret', apiVersion: 'v1', metadata: { name: 'd' } }),
     post(maps, { metadata: {} }),
@@ -82,7 +77,7 @@ async function objects(step: Step): Promise<void> {
   ])
     await step(sent);
   for (const sent of [
-    put(`${maps}/a`, map('a', { x: '2' })),
+    put(`${maps}/a`, map('a', { data: { x: '2' } })),
     patchOf('json-patch+json', [{ op: 'add', path: '/data/y', value: '1' }]),
     patchOf('merge-patch+json', { data: { x: null }, metadata: { annotations: { a: 'b' } } }),
     patchOf('strategic-merge-patch+json', { metadata: { labels: { z: '1', of: null } } }),
@@ -103,7 +98,6 @@ async function objects(step: Step): Promise<void> {
 
 /** Answers of writes that are not done, and that they are not. */
 async function dryRuns(step: Step): Promise<void> {
-  const maps = `${inside}/configmaps`;
   const [dry, path] = ['dryRun=All', `${maps}/dry`];
   const version = at('metadata', 'resourceVersion');
   const isNew: Pick = (body) => [written(body) ?? null, version(body) === undefined];
@@ -153,21 +147,19 @@ const version = (name: string, storage: boolean, more: JsonObject = {}) => ({
   ...more,
 });
 
-function definition(plural: string, kind: string, more: JsonObject = {}): JsonObject {
-  const group = String(more.group ?? 'scenarios.example.com');
-  const names = { kind, plural };
-  return {
-    metadata: { name: `${plural}.${group}` },
-    spec: { group, scope: 'Namespaced', names, versions: [version('v1', true)], ...more },
-  };
-}
+const group = 'scenarios.example.com';
+const definition = (plural: string, kind: string, versions: readonly JsonObject[]): JsonObject => ({
+  metadata: { name: `${plural}.${group}` },
+  spec: { group, scope: 'Namespaced', names: { kind, plural }, versions },
+});
 
 async function definitions(step: Step): Promise<void> {
   const one = `${crds}/foos.scenarios.example.com`;
   const versions = [version('v1', true, { subresources: { status: {} } }), version('v1beta1', false)];
-  await step(post(crds, definition('foos', 'Foo', { versions })), nothing);
+  await step(post(crds, definition('foos', 'Foo', versions)), nothing);
   await step(get(one), conditions);
-  await step(post(crds, { ...definition('as', 'A'), metadata: { name: 'bs.scenarios.example.com' } }), at('reason'));
+  const misnamed = { ...definition('as', 'A', versions), metadata: { name: `bs.${group}` } };
+  await step(post(crds, misnamed), at('reason'));
   const foos = `/apis/scenarios.example.com/v1/namespaces/${namespace}/foos`;
   await step(get(foos), nothing);
   await step(
@@ -220,7 +212,6 @@ async function generations(step: Step): Promise<void> {
 }
 
 async function refusals(step: Step): Promise<void> {
-  const maps = `${inside}/configmaps`;
   const named = (more: JsonObject, metadata: JsonObject = {}): JsonObject => ({
     metadata: { name: 'r', ...metadata },
     ...more,
@@ -242,7 +233,6 @@ async function refusals(step: Step): Promise<void> {
 
 /** Metadata alone, of an object, a list and a watch. */
 async function forms(step: Step): Promise<void> {
-  const maps = `${inside}/configmaps`;
   const kindsAndFields: Pick = (body) => {
     const [lines, items] = [isList(body) ? body : [], valueAt(body, ['items'])];
     const objects = [

@@ -1,14 +1,21 @@
 // Writes that a server refuses or completes, what selects, and pages.
 import { isList, type Json, type JsonObject, valueAt } from '../../../src/testing/api/json.ts';
-import { apply, at, get, inside, listed, merge, namespace, post, put, remove, type Step } from './scenario.ts';
+import {
+  apply,
+  at,
+  get,
+  inside,
+  listed,
+  map,
+  maps,
+  merge,
+  namespace,
+  post,
+  put,
+  remove,
+  type Step,
+} from './scenario.ts';
 
-const maps = `${inside}/configmaps`;
-const map = (name: string, more: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name, ...metadata },
-  ...more,
-});
 const versionOf = (body: Json | undefined) => String(valueAt(body ?? null, ['metadata', 'resourceVersion']));
 /** An object that was answered, with other metadata and content. */
 const changed = (body: Json | undefined, metadata: JsonObject, more: JsonObject = {}): JsonObject => {
