@@ -97,24 +97,19 @@ const apiVersion = 'meta.k8s.io/v1';
 
 /** What the header `Accept` asks for. Throws a 406 for a client that does not accept JSON, or a 501 for what only a real server has. */
 export function formOf(request: Request): Form {
-  const accept = String(request.headers.accept ?? '');
-  if (accept.trim() === '') return 'whole';
-  let notDone = '';
-  for (const part of accept.split(',')) {
-    const [type = '', ...parameters] = part.split(';').map((text) => text.trim());
-    const as = parameters.find((parameter) => parameter.startsWith('as='));
-    if (![json, '*/*', 'application/*'].includes(type)) {
-      if (others.includes(type)) notDone = type;
-    } else if (as === undefined) {
-      return 'whole';
-    } else {
-      const kind = as.slice('as='.length);
-      const isMetadata = kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList';
-      if (isMetadata && parameters.includes('g=meta.k8s.io') && parameters.includes('v=v1')) return kind;
-      notDone = `${type};${as}`;
-    }
+  const alternatives = String(request.headers.accept || '*/*').split(',');
+  const accepted = alternatives.map((alternative) => {
+    const [type = '', ...parameters] = alternative.split(';').map((text) => text.trim());
+    const as = parameters.find((parameter) => parameter.startsWith('as='))?.slice('as='.length);
+    return { type, as, isStable: parameters.includes('g=meta.k8s.io') && parameters.includes('v=v1') };
+  });
+  for (const { type, as, isStable } of accepted) {
+    if (![json, '*/*', 'application/*'].includes(type)) continue;
+    if (as === undefined) return 'whole';
+    if ((as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') && isStable) return as;
   }
-  if (notDone !== '') throw notImplemented(`answers in ${notDone}`);
+  const notDone = accepted.find(({ type, as }) => others.includes(type) || as !== undefined);
+  if (notDone) throw notImplemented(`answers in ${notDone.as === undefined ? notDone.type : `the form ${notDone.as}`}`);
   const message = `only the following media types are accepted: ${[json, ...others.slice(0, 2)].join(', ')}`;
   throw new ApiError(406, 'NotAcceptable', message, {});
 }
