@@ -8,7 +8,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Request, Response } from './api/http.ts';
 import type { CertificateAuthority } from './certificates.ts';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly http2: boolean;
   readonly insecureHttp: boolean;
   readonly serverNames: readonly string[];

@@ -58,11 +58,6 @@ export class ApiState {
     return this.#builtIn('apiextensions.k8s.io', 'customresourcedefinitions');
   }
 
-  /** One version of every kind: what is stored is the same in all of them. */
-  storedTypes(): readonly ResourceType[] {
-    return [...new Map(this.types().map((type) => [storageKeyOf(type), type])).values()];
-  }
-
   /** Serves the kinds of a CustomResourceDefinition in place of those that it had before, whose watches end. */
   define({ metadata }: StoredObject, types: readonly ResourceType[]): void {
     for (const [path, type] of this.#types) {
@@ -79,8 +74,10 @@ export class ApiState {
 
   /** The objects in a namespace, each with its kind. */
   objectsIn(namespace: string): readonly (readonly [ResourceType, StoredObject])[] {
-    const types = this.storedTypes().filter(({ namespaced }) => namespaced);
-    return types.flatMap((type) =>
+    // One version of every kind: what is stored is the same in all of them.
+    const types = new Map(this.types().map((type) => [storageKeyOf(type), type]));
+    const namespaced = [...types.values()].filter((type) => type.namespaced);
+    return namespaced.flatMap((type) =>
       this.collection(type)
         .list(namespace)
         .map((object) => [type, object] as const),

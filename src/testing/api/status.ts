@@ -3,12 +3,12 @@
 import type { JsonObject } from './json.ts';
 
 /** What a resource is called in messages: `leases.coordination.k8s.io`. */
-export interface GroupResource {
+interface GroupResource {
   readonly group: string;
   readonly plural: string;
 }
 
-export interface GroupKind {
+interface GroupKind {
   readonly group: string;
   readonly kind: string;
 }
@@ -25,7 +25,7 @@ export interface Cause {
   readonly field: string;
 }
 
-export interface Details {
+interface Details {
   readonly name?: string;
   readonly group?: string;
   readonly kind?: string;

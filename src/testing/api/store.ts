@@ -46,14 +46,14 @@ export class Collection {
   }
 
   /** Keys in the order of a list. */
-  keys(): readonly string[] {
+  #keys(): readonly string[] {
     this.#sorted ??= [...this.#objects.keys()].sort();
     return this.#sorted;
   }
 
   /** The objects, or those of a namespace, in the order of a list. */
   list(namespace?: string): readonly StoredObject[] {
-    const all = this.keys();
+    const all = this.#keys();
     const keys = namespace === undefined ? all : all.filter((key) => key.startsWith(`${namespace}/`));
     return keys.flatMap((key) => this.#objects.get(key) ?? []);
   }
@@ -67,7 +67,7 @@ export class Collection {
   /** Keys in the order of a list, and objects, as they were at a version that is not older than `oldest`. */
   at(version: number): { readonly keys: readonly string[]; readonly objects: ReadonlyMap<string, StoredObject> } {
     const since = this.positionAfter(version);
-    if (since === this.end) return { keys: this.keys(), objects: this.#objects };
+    if (since === this.end) return { keys: this.#keys(), objects: this.#objects };
     const objects = new Map(this.#objects);
     for (const { key, before } of this.#changes.slice(since - this.#forgotten).toReversed()) {
       if (before) objects.set(key, before);
