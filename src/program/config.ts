@@ -79,7 +79,9 @@ export function withDefaults(
   // A file and a context belong together. An empty KUBECONFIG means the service account of a pod.
   const isHubGiven = has('kubeconfig') || has(hubContext) || process.env.KUBECONFIG !== undefined;
   const takesHub = takes(verb, 'kubeconfig') && !isHubGiven && (!readsFiles || verb.runsPlugins === true);
-  const takesNamespace = takes(verb, 'filename') && !readsFiles && !has('namespace') && !has('all-namespaces');
+  // That of ClusterProfiles: `shards` looks for Leases.
+  const hasNamespace = has('namespace') || has('all-namespaces');
+  const takesNamespace = takes(verb, 'namespace') && verb.name !== 'shards' && !readsFiles && !hasNamespace;
   const namesProviders = providerFlags.some((flag) =>
     /^--?clusterprofile-(?:provider-file|access-provider)\b/.test(flag),
   );

@@ -269,10 +269,10 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     assert.equal(await program.ended, 143);
   });
 
-  test('writes to the hub of clusterprofile.yaml, as whom --as says, whatever --context chooses of the source', async (t) => {
+  test('writes to the hub and the namespace of clusterprofile.yaml, as whom --as says, whatever --context chooses of the source', async (t) => {
     const { hub, env, path, profiles } = await startPublished(t);
-    await writeFile(path('hub'), kubeconfigFor(hub, 'hub', 'fleet').replace('"current-context":"hub"', '"x":""'));
-    await writeFile(path('clusterprofile.yaml'), `kubeconfig: ${path('hub')}\ncontext: hub\n`);
+    await writeFile(path('hub'), kubeconfigFor(hub, 'hub', 'other').replace('"current-context":"hub"', '"x":""'));
+    await writeFile(path('clusterprofile.yaml'), `kubeconfig: ${path('hub')}\ncontext: hub\nnamespace: fleet\n`);
     const users = new Set<unknown>();
     hub.onRequest = ({ headers }) => void users.add(headers['impersonate-user']);
     const source = ['--from-kubeconfig', path('kubeconfig'), '--context', 'one', '--skip-health'];
