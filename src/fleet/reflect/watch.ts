@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
 import { answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
 import { checkEncoding, longestObject, MalformedResponse, TooLarge, unpackError } from '../../rest/api/api-status.ts';
-import type { StreamedBody } from '../../rest/api/streamed-response.ts';
+import type { StreamedBody } from '../../rest/request/streamed-response.ts';
 import { acceptOf, readWatchEvent, type WatchEvent } from './events.ts';
 import type { ResourceRequest } from './list.ts';
 import { inTurn } from './turns.ts';

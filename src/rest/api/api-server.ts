@@ -9,8 +9,8 @@ import { isLoopback } from '../../util/hosts.ts';
 import { readBeginning } from '../../util/printable.ts';
 import { contentEncodingOf } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
+import { type StreamedResponse, stream } from '../request/streamed-response.ts';
 import { refusalError, type Shown } from './api-status.ts';
-import { type StreamedResponse, stream } from './streamed-response.ts';
 
 /** The part of a RestConfig that is needed. */
 export interface ApiServerConfig {
@@ -41,17 +41,19 @@ export class ApiServer {
    * this machine.
    */
   get(path: string, { signal, gzip = false, accept = 'application/json' }: GetOptions): Promise<StreamedResponse> {
-    const packed = gzip && !isLoopback(new URL(this.url).hostname);
+    const { origin, hostname, pathname, search } = new URL(`${this.url}${path}`);
+    const packed = gzip && !isLoopback(hostname);
     const options = {
+      origin,
+      path: `${pathname}${search}`,
       method: 'GET',
       headers: { accept, ...(packed ? { 'accept-encoding': 'gzip' } : {}) },
-      // The reflector has retries of its own.
-      dispatcher: this.#dispatcher.withoutRetries,
       // A quiet watch is not a dead one; the reader of a list has limits of its own.
       bodyTimeout: 0,
       headersTimeout: answerTimeoutMs,
     } as const;
-    return stream(`${this.url}${path}`, options, signal);
+    // The reflector has retries of its own.
+    return stream((handler) => this.#dispatcher.withoutRetries.dispatch(options, handler), signal);
   }
 
   /** Returns the first `length` characters of this server's text, without the credential that it was sent. */

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { gunzip as gunzipWithCallback } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type ClusterOfError, RequestError } from '../../errors/index.ts';
+import { type StreamedBody, type StreamedResponse, stream } from './streamed-response.ts';
 
 const gunzip = promisify(gunzipWithCallback);
 
@@ -25,9 +26,17 @@ export async function sendRequest(
   maxBytes: number,
   cluster?: ClusterOfError,
 ): Promise<Answer> {
-  const reader = new AnswerReader(signal, maxBytes, cluster);
-  dispatcher.dispatch(options, reader);
-  const { statusCode, headers, body } = await reader.answer;
+  const response = await stream((handler) => dispatcher.dispatch(options, handler), signal);
+  return readAnswer(response, maxBytes, cluster);
+}
+
+/** The whole of a response, as `sendRequest` gives it. */
+export async function readAnswer(
+  { statusCode, headers, body: arriving }: StreamedResponse,
+  maxBytes: number,
+  cluster: ClusterOfError | undefined,
+): Promise<Answer> {
+  const body = await readBody(arriving, maxBytes, cluster);
   // Nothing but gzip is asked for. An empty body is empty, whatever its header says: a 204 may have one.
   if (body.length === 0 || contentEncodingOf(headers) !== 'gzip') return { statusCode, headers, body };
   try {
@@ -40,64 +49,15 @@ export async function sendRequest(
   }
 }
 
-/** Reads one response as a whole. Aborting `signal` ends the request with its reason. */
-export class AnswerReader implements Dispatcher.DispatchHandler {
-  readonly #answer = Promise.withResolvers<Answer>();
-  readonly #signal: AbortSignal | undefined;
-  readonly #maxBytes: number;
-  readonly #cluster: ClusterOfError | undefined;
-  readonly #chunks: Buffer[] = [];
-  #controller: Dispatcher.DispatchController | undefined;
-  #statusCode = 0;
-  #headers: IncomingHttpHeaders = {};
-  #size = 0;
-
-  constructor(signal: AbortSignal | undefined, maxBytes: number, cluster: ClusterOfError | undefined) {
-    this.#signal = signal;
-    this.#maxBytes = maxBytes;
-    this.#cluster = cluster;
+async function readBody(body: StreamedBody, maxBytes: number, cluster: ClusterOfError | undefined): Promise<Buffer> {
+  const all: Buffer[] = [];
+  let size = 0;
+  for (let pieces = await body.next(); pieces; pieces = await body.next()) {
+    for (const piece of pieces) size += piece.length;
+    if (size > maxBytes) body.destroy(tooLarge(maxBytes, cluster));
+    all.push(...pieces);
   }
-
-  get answer(): Promise<Answer> {
-    return this.#answer.promise;
-  }
-
-  readonly #onAbort = (): void => {
-    const reason: unknown = this.#signal?.reason;
-    this.#controller?.abort(
-      reason instanceof Error ? reason : new RequestError('REQUEST_ABORTED', 'the request was aborted'),
-    );
-  };
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#signal?.aborted) this.#onAbort();
-    else this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
-  }
-
-  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
-    this.#statusCode = statusCode;
-    this.#headers = headers;
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#size += chunk.byteLength;
-    this.#chunks.push(chunk);
-    if (this.#size > this.#maxBytes) controller.abort(tooLarge(this.#maxBytes, this.#cluster));
-  }
-
-  onResponseEnd(): void {
-    this.#signal?.removeEventListener('abort', this.#onAbort);
-    const [first] = this.#chunks;
-    const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
-    this.#answer.resolve({ statusCode: this.#statusCode, headers: this.#headers, body });
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#signal?.removeEventListener('abort', this.#onAbort);
-    // The caller's own reason, which may be anything.
-    this.#answer.reject(this.#signal?.aborted ? this.#signal.reason : error);
-  }
+  return Buffer.concat(all);
 }
 
 function tooLarge(maxBytes: number, cluster: ClusterOfError | undefined): RequestError {

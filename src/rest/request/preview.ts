@@ -10,12 +10,13 @@ import { RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
 import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
-import { AnswerReader } from './answer.ts';
+import { readAnswer } from './answer.ts';
 import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
 import { type ApiPath, readApiPath } from './paths.ts';
 import { changesBetween, type Preview } from './previewed-writes.ts';
 import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
+import { stream } from './streamed-response.ts';
 
 /** Subresources through which anything can be done. */
 const withoutDryRun: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy', 'token']);
@@ -149,11 +150,11 @@ class PreviewedRequest extends Relay {
       path: withoutQuery(options.path).replace(path.subresource === 'status' ? /\/status\/?$/ : /$^/, ''),
       headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
     };
-    const reader = new AnswerReader(this.#reading.signal, mostBytes, owner.cluster);
     const body = new ReplayableBody(null, this);
-    next({ ...request, options: read, body, sent: 1, reused: false, waitsSince: undefined }, reader);
+    const reading = { ...request, options: read, body, sent: 1, reused: false, waitsSince: undefined };
     try {
-      const answer = await reader.answer;
+      const response = await stream((handler) => next(reading, handler), this.#reading.signal);
+      const answer = await readAnswer(response, mostBytes, owner.cluster);
       return answer.statusCode === 404 ? 'none' : answer.statusCode === 200 ? objectIn([answer.body]) : undefined;
     } catch {
       return undefined;

@@ -1,6 +1,7 @@
-/** A request whose body is read as it arrives, without a Node stream between the connection and the reader. */
+/** A response whose body is read as it arrives, without a Node stream between the connection and the reader. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { RequestError } from '../../errors/index.ts';
 
 /** A response whose body is still to come. */
 export interface StreamedResponse {
@@ -13,30 +14,24 @@ export interface StreamedResponse {
 const mostKept = 65_536;
 
 /**
- * Sends the request. Resolves when the response begins. Aborting `signal` ends the request and its body with the signal's reason.
+ * Sends a request by `dispatch`. Resolves when the response begins. Aborting `signal` ends the request and its body with the signal's
+ * reason.
  */
 export async function stream(
-  url: string,
-  options: Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher: Dispatcher },
-  signal: AbortSignal,
+  dispatch: (handler: Dispatcher.DispatchHandler) => void,
+  signal: AbortSignal | undefined,
 ): Promise<StreamedResponse> {
-  signal.throwIfAborted();
-  const { dispatcher, ...rest } = options;
-  const { origin, pathname, search } = new URL(url);
+  signal?.throwIfAborted();
   const body = new StreamedBody(signal);
-  try {
-    dispatcher.dispatch({ ...rest, origin, path: `${pathname}${search}` }, body);
-  } catch (error) {
-    body.onResponseError(undefined, error);
-  }
+  dispatch(body);
   return { ...(await body.begun), body };
 }
 
 /** What has come of a body, and whether more will. */
 export class StreamedBody implements Dispatcher.DispatchHandler {
   readonly #begun = Promise.withResolvers<Omit<StreamedResponse, 'body'>>();
-  readonly #signal: AbortSignal;
-  readonly #onAbort = () => this.#abort(this.#signal.reason);
+  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort = () => this.destroy(this.#signal?.reason);
   #controller: Dispatcher.DispatchController | undefined;
   #pieces: Buffer[] = [];
   #size = 0;
@@ -45,10 +40,9 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
   #wake = () => {};
   #wakes = false;
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal | undefined) {
     this.#signal = signal;
-    this.#begun.promise.catch(() => undefined);
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   /** Resolves when the response begins. */
@@ -91,9 +85,14 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
     for (let pieces = await this.next(); pieces; pieces = await this.next());
   }
 
-  /** Ends the request without waiting. */
-  destroy(): void {
-    this.#abort(new Error('the rest of the response is not read'));
+  /** Ends the request without waiting, and the body with this reason. */
+  destroy(reason: unknown = new Error('the rest of the response is not read')): void {
+    if (this.#ended || this.#failure !== undefined) return;
+    this.#failure = reason;
+    // It may wait for a connection yet.
+    this.#begun.reject(reason);
+    this.#controller?.abort(asError(reason));
+    this.#finish();
   }
 
   // Called by undici.
@@ -132,15 +131,6 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
     this.#finish();
   }
 
-  #abort(reason: unknown): void {
-    if (this.#ended || this.#failure !== undefined) return;
-    this.#failure = reason;
-    // It may wait for a connection yet.
-    this.#begun.reject(reason);
-    this.#controller?.abort(asError(reason));
-    this.#finish();
-  }
-
   #take(): readonly Buffer[] {
     const pieces = this.#pieces;
     if (pieces.length === 0) return pieces;
@@ -151,11 +141,11 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
   }
 
   #finish(): void {
-    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#signal?.removeEventListener('abort', this.#onAbort);
     this.#wake();
   }
 }
 
 function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error('the request was aborted');
+  return reason instanceof Error ? reason : new RequestError('REQUEST_ABORTED', 'the request was aborted');
 }
