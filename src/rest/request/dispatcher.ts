@@ -37,7 +37,6 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   readonly #destination: Destination;
   /** From the first request on. Stays after `close()`: requests that are under way go on. */
   #connection: Connection | undefined;
-  #released = false;
   readonly origin: string;
   /** The path of the server's URL, without a slash at its end. */
   readonly basePath: string;
@@ -142,11 +141,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
 
   /** Why requests can no longer be sent, or `undefined`. */
   #refusal(): RequestError | undefined {
-    if (this.#released) {
-      const message =
-        'this config has been closed: get a new one where this one came from (getConfig, fromKubeConfig, fromDefault)';
-      return new RequestError('CONFIG_CLOSED', message);
-    }
+    if (this.#closed.signal.aborted) return configClosed();
     if (this.#connections.closed) return new RequestError('CONFIG_CLOSED', providersClosed);
     const { isCurrent, provider } = this.#destination;
     if (isCurrent?.() === false) {
@@ -178,7 +173,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
 
   /** Gives the connection back. Requests under way go on; new ones are refused. */
   override close(callback?: () => void): Promise<void> & undefined {
-    this.#release();
+    this.#release(configClosed());
     return settled(callback);
   }
 
@@ -189,19 +184,16 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   ): Promise<void> & undefined {
     const reason = error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config has been closed');
     this.#destroyed = true;
-    this.#closed.abort(reason);
-    this.#release();
+    this.#release(reason);
     this.#connection?.end(this, reason);
     return settled(callback);
   }
 
-  #release(): void {
-    if (!this.#released) {
-      this.#released = true;
-      abandoned.unregister(this);
-      this.#connection?.removeReference();
-    }
-    this.#closed.abort(this.#refusal());
+  #release(reason: Error): void {
+    if (this.#closed.signal.aborted) return;
+    this.#closed.abort(reason);
+    abandoned.unregister(this);
+    this.#connection?.removeReference();
   }
 
   /** As in undici: requests in flight have ended. */
@@ -218,6 +210,11 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   pause(ms: number, signal: AbortSignal): Promise<void> {
     return pause(ms, AbortSignal.any([signal, this.#closed.signal]));
   }
+}
+
+function configClosed(): RequestError {
+  const how = 'get a new one where this one came from (getConfig, fromKubeConfig, fromDefault)';
+  return new RequestError('CONFIG_CLOSED', `this config has been closed: ${how}`);
 }
 
 /** What undici's overloads want: a promise if there is no callback. */
