@@ -22,7 +22,7 @@ const maxResponseBytes = 64 * 1024 * 1024;
 
 /** Every API server serves them at the same path. */
 const leases = { plural: 'leases', namespaced: true };
-const discovery = { known: () => leases, find: async () => leases, forget: () => {} };
+const discovery = { find: async () => leases, forget: () => {} };
 
 export interface ApiLeasesOptions {
   readonly namespace: string;

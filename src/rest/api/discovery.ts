@@ -1,11 +1,9 @@
 /** Where a kind is served: apiVersion and kind come in, the path of its resource goes out. Asks each server once for each group. */
 
 import { ApiError } from '../../errors/index.ts';
-import { reasonOf } from '../../observability/callbacks.ts';
 import type { Timers } from '../../util/abortable.ts';
 import { readBeginning } from '../../util/printable.ts';
 import { type ApiServer, answerTimeoutMs, Deadline } from './api-server.ts';
-import { parseJson } from './api-status.ts';
 
 /** Which objects: a kind and, if it matters, a namespace. */
 export interface Kind {
@@ -45,17 +43,10 @@ export class Discovery {
   readonly #server: ApiServer;
   readonly #clock: Timers;
   readonly #groups = new Map<string, Promise<ReadonlyMap<string, Resource>>>();
-  /** The answers that have come. */
-  readonly #known = new Map<string, ReadonlyMap<string, Resource>>();
 
   constructor(server: ApiServer, clock: Timers) {
     this.#server = server;
     this.#clock = clock;
-  }
-
-  /** What `find` would return at once. */
-  known({ apiVersion, kind }: Kind): Resource | undefined {
-    return this.#known.get(apiVersion)?.get(kind);
   }
 
   /** @throws {ApiError} `KIND_NOT_SERVED` if the server has no such kind */
@@ -70,10 +61,7 @@ export class Discovery {
       throw error;
     }
     const resource = kinds.get(kind);
-    if (resource) {
-      if (this.#groups.get(apiVersion) === pending) this.#known.set(apiVersion, kinds);
-      return resource;
-    }
+    if (resource) return resource;
     this.forget(apiVersion);
     throw new ApiError('KIND_NOT_SERVED', `the server does not serve ${kind} (${apiVersion}): apply its CRD`);
   }
@@ -81,7 +69,6 @@ export class Discovery {
   /** Asks again next time: a path that was right before is not any more. */
   forget(apiVersion: string): void {
     this.#groups.delete(apiVersion);
-    this.#known.delete(apiVersion);
   }
 
   async #ask(apiVersion: string, signal: AbortSignal): Promise<ReadonlyMap<string, Resource>> {
@@ -105,9 +92,9 @@ export class Discovery {
 function readKinds(text: string, what: string): ReadonlyMap<string, Resource> {
   let list: unknown;
   try {
-    list = parseJson(text, 'it is not JSON');
-  } catch (error) {
-    throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer: ${reasonOf(error)}`);
+    list = JSON.parse(text);
+  } catch {
+    throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer: it is not JSON`);
   }
   const { resources } = Object(list);
   const kinds = new Map<string, Resource>();

@@ -32,7 +32,7 @@ export interface ResourceServer {
   readonly dispatcher: AuthenticatedDispatcher;
   /** Of the dispatcher, for callers that retry by themselves. @default the dispatcher */
   readonly transport?: Dispatcher;
-  readonly discovery: Pick<Discovery, 'known' | 'find' | 'forget'>;
+  readonly discovery: Pick<Discovery, 'find' | 'forget'>;
   readonly maxResponseBytes: number;
 }
 
@@ -227,9 +227,9 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   /** Sends the request, and returns the body of the answer. */
   async #send(call: Call): Promise<unknown> {
     const { signal, method, contentType, body } = call;
-    const { dispatcher, transport = dispatcher, discovery, maxResponseBytes } = this.#server;
+    const { dispatcher, transport = dispatcher, maxResponseBytes } = this.#server;
     signal?.throwIfAborted();
-    const path = this.#path(call, discovery.known(this.#options) ?? (await this.#find(signal)));
+    const path = this.#path(call, await this.#find(signal));
     const options = {
       origin: dispatcher.origin,
       path,
