@@ -9,7 +9,6 @@ import { type KubeconfigEntry, mergeKubeconfigs } from '../access/kubeconfig-fil
 import { partOf } from '../access/kubeconfig-part.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { ConfigurationError } from '../errors/index.ts';
-import type { ApiServerConfig } from '../rest/api/api-server.ts';
 import { readStatus } from '../rest/api/api-status.ts';
 import { type KubeconfigSource, readDefault, readFiles, readKubeconfig } from '../rest/from-kubeconfig.ts';
 import { sendRequest } from '../rest/request/answer.ts';
@@ -87,11 +86,6 @@ export class ApiClient {
     const page = pageOf(statusCode, headers.location, text);
     const shownPage = page && printable(this.dispatcher.shown(page, 200), 256);
     return { statusCode, isNotFound, text, body, message, page: shownPage, mayPass };
-  }
-
-  /** For the reflector. */
-  get config(): ApiServerConfig {
-    return { dispatcher: this.dispatcher, getCurrentCluster: () => ({ server: this.server }) };
   }
 }
 

@@ -23,8 +23,9 @@ const maxResponseBytes = 16 * 1024 * 1024;
 /** Objects of a kind on this server. */
 export type Api = (options: Omit<ResourceOptions, 'fieldValidation'>) => ResourceClient;
 
-export function apiOf({ config, dispatcher }: ApiClient): Api {
-  const parts = { dispatcher, discovery: new Discovery(new ApiServer(config), systemTimers), maxResponseBytes };
+export function apiOf(client: ApiClient): Api {
+  const { dispatcher } = client;
+  const parts = { dispatcher, discovery: new Discovery(new ApiServer(client), systemTimers), maxResponseBytes };
   return (options) => new ResourceClient(parts, { ...options, fieldValidation: 'Strict' });
 }
 
@@ -52,7 +53,7 @@ export function watchResource<T extends KubernetesObject>(
   warn: (message: string) => void,
   signal: AbortSignal,
 ): AsyncIterable<readonly ReflectorEvent<T>[]> {
-  const server = new ApiServer(client.config);
+  const server = new ApiServer(client);
   const context = {
     server,
     discovery: new Discovery(server, systemClock),

@@ -14,7 +14,6 @@ import { refusalError, type Shown } from './api-status.ts';
 
 /** The part of a RestConfig that is needed. */
 export interface ApiServerConfig {
-  getCurrentCluster(): { readonly server: string } | null;
   readonly dispatcher: Dispatcher;
 }
 
@@ -31,9 +30,9 @@ export class ApiServer {
   readonly url: string;
   readonly #dispatcher: AuthenticatedDispatcher;
 
-  constructor(config: ApiServerConfig) {
-    this.#dispatcher = config.dispatcher as AuthenticatedDispatcher; // every RestConfig has one
-    this.url = withoutLastSlashes(config.getCurrentCluster()?.server ?? '');
+  constructor({ dispatcher }: ApiServerConfig) {
+    this.#dispatcher = dispatcher as AuthenticatedDispatcher; // every RestConfig has one
+    this.url = withoutLastSlashes(this.#dispatcher.cluster.server);
   }
 
   /**
