@@ -7,7 +7,7 @@ import type { Credential } from '../exec/credential.ts';
 import { bracket } from '../util/hosts.ts';
 import { readBeginning } from '../util/printable.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import { refusalMessage } from './request/layer.ts';
+import { refusalMessage, withoutQuery } from './request/layer.ts';
 import { originRefusal, pathRefusal, unboundRefusal } from './request/paths.ts';
 import type { Connection } from './transport/connection.ts';
 
@@ -117,7 +117,7 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
     const message = refusalMessage(credential, statusCode, consequence);
     if (message !== undefined) log.rejected(message);
   }
-  const path = request.path.replace(/[?#].*/s, '');
+  const path = withoutQuery(request.path);
   const message = `the WebSocket for ${path} was answered with ${statusCode}${reason === '' ? '' : `: ${reason}`}${next}`;
   return new RequestError('UPGRADE_REFUSED', message, { statusCode }).of(log.cluster);
 }

@@ -55,9 +55,14 @@ export type Send = (request: OutgoingRequest, handler: Dispatcher.DispatchHandle
 /** One concern of every request of a config. */
 export type Layer = (owner: RequestOwner, next: Send) => Send;
 
+/** The path of a request, which may be anything if its caller has no types. */
+export function withoutQuery(path: unknown): string {
+  return String(path).replace(/[?#].*/s, '');
+}
+
 /** Method and path, without the query. */
 export function requestName({ method, path }: Dispatcher.DispatchOptions): string {
-  return `${method} ${printable(path.replace(/[?#].*/s, ''), 1_024)}`;
+  return `${method} ${printable(withoutQuery(path), 1_024)}`;
 }
 
 /** Says that the server still refuses the credential. `undefined` without one: anonymous requests may well be refused. */

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { staysBelow } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
-import type { Layer, RequestOwner } from './layer.ts';
+import { type Layer, type RequestOwner, withoutQuery } from './layer.ts';
 import { Relay } from './relay.ts';
 
 /** Refuses a request to another origin, to a path that `allowedServers` does not allow, and one that the fence holds back. */
@@ -35,7 +35,7 @@ export function pathRefusal(owner: RequestOwner, path: string): RequestError | u
   const message =
     `a request to a path outside of ${allowed} was refused: allowedServers of its provider binds it to that; ` +
     'see where the request, or a redirect of the server, leads';
-  return refusalOf(owner, 'PATH_NOT_ALLOWED', message, owner.shown(path.replace(/[?#].*/s, ''), longestTarget));
+  return refusalOf(owner, 'PATH_NOT_ALLOWED', message, owner.shown(withoutQuery(path), longestTarget));
 }
 
 /** Why nothing may be sent by a client whose path cannot be looked at, where `allowedServers` has paths. */
@@ -74,31 +74,24 @@ const longRunning: ReadonlySet<string | undefined> = new Set(['proxy', 'exec', '
 /** A boolean parameter of an API server is true whatever its value, but for these two. */
 const streaming = /[?&](?:watch|follow)(?:=(?!(?:false|0)(?:&|$))|&|$)/i;
 
-/** A quick check that most paths do not pass. */
-const candidate = /\/(?:proxy|exec|attach|portforward|log|watch|debug)(?:[/?]|$)/;
-
 /**
  * Whether Kubernetes calls a request long-running: an upgrade, a watch, a followed log, or a subresource such as `exec` at the
  * place of a subresource, and not an object or a namespace of that name. `basePath` is that of the cluster's server.
  */
 export function isLongRunning({ path: given, upgrade }: Dispatcher.DispatchOptions, basePath: string): boolean {
-  if (upgrade) return true;
   // A caller without types may give anything.
   const path = String(given);
-  if (path.includes('?') && streaming.test(path)) return true;
-  return candidate.test(path) && isLongRunningPath(path.replace(/[?#].*/s, ''), basePath);
-}
-
-function isLongRunningPath(path: string, basePath: string): boolean {
-  const segments = segmentsOf(path, basePath);
-  if (segments[0] === 'debug' && segments[1] === 'pprof') return true;
+  if (upgrade || streaming.test(path)) return true;
+  const [first, second] = segmentsOf(path, basePath);
+  if (first === 'debug' && second === 'pprof') return true;
   const { resource, name, subresource } = readApiPath(path, basePath) ?? {};
   // Forms of older versions: a verb before the resource.
   if ((resource === 'watch' || resource === 'proxy') && name !== undefined) return true;
   return name !== undefined && longRunning.has(subresource);
 }
 
-function segmentsOf(path: string, basePath: string): readonly string[] {
+function segmentsOf(given: string, basePath: string): readonly string[] {
+  const path = withoutQuery(given);
   return (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path).split('/').filter(Boolean);
 }
 
@@ -112,7 +105,7 @@ export interface ApiPath {
 
 /** Reads the path of an object, a collection or a subresource; `undefined` for another path. */
 export function readApiPath(path: string, basePath: string): ApiPath | undefined {
-  const segments = segmentsOf(path.replace(/[?#].*/s, ''), basePath).map(decoded);
+  const segments = segmentsOf(path, basePath).map(decoded);
   const root = { api: 2, apis: 3 }[segments[0] ?? ''];
   if (root === undefined) return undefined;
   const [resource, name, subresource, ...rest] = segments.slice(root);

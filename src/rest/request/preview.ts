@@ -7,11 +7,10 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
-import { printable } from '../../util/printable.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
 import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
 import { readAnswer } from './answer.ts';
-import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
+import { type Layer, type OutgoingRequest, type RequestOwner, requestName, type Send, withoutQuery } from './layer.ts';
 import { type ApiPath, readApiPath } from './paths.ts';
 import { changesBetween, type Preview } from './previewed-writes.ts';
 import { Relay } from './relay.ts';
@@ -54,15 +53,15 @@ export function refuseInPreview(
 }
 
 function whyRefused(
-  { method, upgrade, path: given }: Dispatcher.DispatchOptions,
+  options: Dispatcher.DispatchOptions,
   path: ApiPath | undefined,
   isRead: boolean,
 ): string | undefined {
-  const name = printable(String(given).replace(/[?#].*/s, ''), 1_024);
-  if (upgrade || method === 'CONNECT') return `${method} ${name} would open a connection of its own`;
+  const name = requestName(options);
+  if (options.upgrade || options.method === 'CONNECT') return `${name} would open a connection of its own`;
   if (path?.subresource !== undefined && withoutDryRun.has(path.subresource))
-    return `${method} ${name} was refused, since ${path.subresource} has no dry run`;
-  if (!path && !isRead) return `${method} ${name} was refused, since only objects of the API have a dry run`;
+    return `${name} was refused, since ${path.subresource} has no dry run`;
+  if (!path && !isRead) return `${name} was refused, since only objects of the API have a dry run`;
   return undefined;
 }
 
@@ -221,8 +220,6 @@ interface KubernetesAnswer {
   readonly metadata?: { readonly namespace?: string; readonly name?: string; readonly generateName?: string };
   readonly items?: readonly unknown[];
 }
-
-const withoutQuery = (path: unknown): string => String(path).replace(/[?#].*/s, '');
 
 function objectIn(chunks: readonly Buffer[]): object | undefined {
   try {

@@ -16,7 +16,7 @@ import {
 } from '../../observability/telemetry.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { toOwnError } from '../transport/connection-errors.ts';
-import { type Layer, type OutgoingRequest, type RequestOwner, requestName } from './layer.ts';
+import { type Layer, type OutgoingRequest, type RequestOwner, requestName, withoutQuery } from './layer.ts';
 import { Relay } from './relay.ts';
 
 /** Characters of a warning that are logged. */
@@ -113,7 +113,7 @@ class RequestEvents {
     lastId += 1;
     const { provider, origin, source } = connection;
     // A redirect may have brought what the server was sent.
-    const path = hideWholeSecrets(String(options.path).replace(/[?#].*/s, ''), source.secrets);
+    const path = hideWholeSecrets(withoutQuery(options.path), source.secrets);
     this.#start = { requestId: lastId, provider, origin, method: String(options.method), path, ...reconcileField() };
     emit(observer, 'request-start', this.#start);
   }

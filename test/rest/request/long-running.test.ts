@@ -19,6 +19,7 @@ describe('long-running is', () => {
     '/api/v1/namespaces/a/pods/b/log?follow=true',
     '/api/v1/namespaces/a/pods/b/log',
     '/api/v1/namespaces/a/pods/b/exec?command=ls',
+    '/api/v1/namespaces/a/pods/b/%65xec',
     '/api/v1/namespaces/a/pods/b/attach',
     '/api/v1/namespaces/a/pods/b/portforward',
     '/api/v1/namespaces/a/services/https:b:443/proxy/healthz',
