@@ -8,6 +8,7 @@ import { abortable } from '../../util/abortable.ts';
 import { isObject } from '../../util/guards.ts';
 import { type Answer, sendRequest } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
+import { withoutQuery } from '../request/layer.ts';
 import { readStatus, refusalError } from './api-status.ts';
 import { type Discovery, listPath, type Resource } from './discovery.ts';
 import type { KubernetesObject, MergePatch, UntypedObject, WireInput } from './kubernetes-object.ts';
@@ -50,14 +51,14 @@ const headers = {
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly signal: AbortSignal | undefined;
   readonly namespace?: string | undefined;
   /** Absent for a list. */
   readonly name?: string;
   readonly subresource?: string | undefined;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  readonly contentType?: string;
   readonly body?: object;
+  /** @default `application/json` */
+  readonly contentType?: string;
 }
 
 /**
@@ -78,7 +79,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   async get(name: string, options: GetOptions = {}): Promise<T> {
     checkName('get', 'name', name);
     const { signal } = parseOptionsWith(callSchemas.get, options);
-    return this.#object(await this.#send({ method: 'GET', name, signal }));
+    return this.#object(await this.#send({ method: 'GET', name }, signal));
   }
 
   /**
@@ -101,7 +102,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   /** Returns the objects, or a page of them if there is a `limit`. */
   async list(options: ListOptions = {}): Promise<ResourceList<T>> {
     const { signal, ...query } = parseOptionsWith(callSchemas.list, options);
-    const list = await this.#send({ method: 'GET', query, signal });
+    const list = await this.#send({ method: 'GET', query }, signal);
     const { metadata, items: listed } = Object(list);
     // Go writes an empty list as null.
     const items: unknown = listed === null ? [] : listed;
@@ -115,10 +116,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   /** Creates an object. Rejects if it exists, with `statusCode` 409 and the reason `AlreadyExists`. */
   async create(object: WireInput<T>, options: WriteOptions = {}): Promise<T> {
     const { body, namespace } = this.#input('create', object);
-    const { signal, ...given } = parseOptionsWith(callSchemas.create, options);
-    const query = this.#writeQuery(given);
-    const contentType = 'application/json';
-    return this.#object(await this.#write({ method: 'POST', namespace, query, contentType, body, signal }));
+    return this.#write({ method: 'POST', namespace, body }, parseOptionsWith(callSchemas.create, options));
   }
 
   /**
@@ -128,10 +126,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   async replace(object: WireInput<T>, options: ReplaceOptions = {}): Promise<T> {
     const { body, namespace, name } = this.#input('replace', object);
     checkName('replace', 'metadata.name', name);
-    const { signal, subresource, ...given } = parseOptionsWith(callSchemas.replace, options);
-    const call = { method: 'PUT', namespace, name, subresource, signal, body } as const;
-    const contentType = 'application/json';
-    return this.#object(await this.#write({ ...call, contentType, query: this.#writeQuery(given) }));
+    return this.#write({ method: 'PUT', namespace, name, body }, parseOptionsWith(callSchemas.replace, options));
   }
 
   /**
@@ -161,9 +156,8 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   async patch(name: string, body: object, options: PatchOptions = {}): Promise<T> {
     checkName('patch', 'name', name);
     checkArgument('patch', 'patch', body, (value) => typeof value === 'object' && value !== null, 'a patch');
-    const { signal, type = 'merge', subresource, ...given } = parseOptionsWith(callSchemas.patch, options);
-    const call = { method: 'PATCH', name, subresource, signal, body, contentType: patchTypes[type] } as const;
-    return this.#object(await this.#write({ ...call, query: this.#writeQuery(given) }));
+    const { type = 'merge', ...given } = parseOptionsWith(callSchemas.patch, options);
+    return this.#write({ method: 'PATCH', name, body, contentType: patchTypes[type] }, given);
   }
 
   /** Deletes an object. One with finalizers goes when these have gone. */
@@ -172,35 +166,27 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     const { signal, dryRun, ...given } = parseOptionsWith(callSchemas.delete, options);
     const kind = { apiVersion: 'v1', kind: 'DeleteOptions' };
     const body = { ...kind, ...given, ...(dryRun ? { dryRun: ['All'] } : {}) };
-    const call = { method: 'DELETE', name, signal, body, contentType: 'application/json' } as const;
-    await (dryRun ? this.#send(call) : this.#write(call));
+    const call = { method: 'DELETE', name, body } as const;
+    const answer = await this.#send(call, signal);
+    if (!dryRun) this.#tell(call, answer);
   }
 
   async #apply(
     where: string,
     object: WireInput<T>,
     options: ApplyOptions,
-    subresource: string | undefined,
+    subresource: 'status' | undefined,
   ): Promise<T> {
     const { body, namespace, name } = this.#input(where, object);
     checkName(where, 'metadata.name', name);
-    const { signal, force, ...given } = parseOptionsWith(callSchemas.apply, options);
-    const query = { ...this.#writeQuery(given), force };
-    if (query.fieldManager === undefined) {
+    const { force, ...given } = parseOptionsWith(callSchemas.apply, options);
+    if ((given.fieldManager ?? this.#options.fieldManager) === undefined) {
       const message = 'is required: a name unique to your controller';
       throw new ConfigurationError('OPTION_INVALID', where, [{ path: 'fieldManager', message }]);
     }
     const contentType = 'application/apply-patch+yaml';
-    const call = { method: 'PATCH', namespace, name, subresource, signal } as const;
-    return this.#object(await this.#write({ ...call, query, contentType, body }));
-  }
-
-  #writeQuery({ fieldManager, dryRun }: WriteOptions) {
-    return {
-      fieldManager: fieldManager ?? this.#options.fieldManager,
-      fieldValidation: this.#options.fieldValidation,
-      dryRun: dryRun ? 'All' : undefined,
-    };
+    const call = { method: 'PATCH', namespace, name, body, contentType, query: { force } } as const;
+    return this.#write(call, { ...given, subresource });
   }
 
   /** The body of a request, and the name and namespace of its object. */
@@ -212,21 +198,31 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     return { body, name, namespace };
   }
 
-  /** Sends a write, and tells the reconcile that it belongs to. */
-  async #write(call: Call): Promise<unknown> {
-    const answer = await this.#send(call);
-    const scope = reconcileScope.getStore();
-    if (!scope || call.query?.dryRun || this.#server.dispatcher.isPreview) return answer;
-    const { apiVersion, kind, namespace = call.namespace } = this.#options;
+  /** Sends a write, and returns the object as it is then. */
+  async #write(call: Call, { signal, subresource, dryRun, fieldManager }: ReplaceOptions): Promise<T> {
+    const query = {
+      fieldManager: fieldManager ?? this.#options.fieldManager,
+      fieldValidation: this.#options.fieldValidation,
+      dryRun: dryRun ? 'All' : undefined,
+      ...call.query,
+    };
+    const answer = await this.#send({ ...call, subresource, query }, signal);
+    if (!dryRun) this.#tell(call, answer);
+    return this.#object(answer);
+  }
+
+  /** Tells the reconcile that a write belongs to. */
+  #tell({ method, name, namespace: given }: Call, answer: unknown): void {
     const { dispatcher } = this.#server;
-    const isDelete = call.method === 'DELETE';
-    scope.wrote({ dispatcher, apiVersion, kind, name: call.name, namespace, isDelete, answer });
-    return answer;
+    if (dispatcher.isPreview) return;
+    const { apiVersion, kind, namespace = given } = this.#options;
+    const isDelete = method === 'DELETE';
+    reconcileScope.getStore()?.wrote({ dispatcher, apiVersion, kind, name, namespace, isDelete, answer });
   }
 
   /** Sends the request, and returns the body of the answer. */
-  async #send(call: Call): Promise<unknown> {
-    const { signal, method, contentType, body } = call;
+  async #send(call: Call, signal: AbortSignal | undefined): Promise<unknown> {
+    const { method, body, contentType = 'application/json' } = call;
     const { dispatcher, transport = dispatcher, maxResponseBytes } = this.#server;
     signal?.throwIfAborted();
     const path = this.#path(call, await this.#find(signal));
@@ -234,7 +230,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
       origin: dispatcher.origin,
       path,
       method,
-      headers: contentType === undefined ? headers : { ...headers, 'content-type': contentType },
+      headers: body === undefined ? headers : { ...headers, 'content-type': contentType },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
     const answer = await sendRequest(transport, options, signal, maxResponseBytes, dispatcher.cluster);
@@ -242,7 +238,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     try {
       return JSON.parse(answer.body.toString());
     } catch {
-      throw this.#unreadable(`${method} ${path.replace(/\?.*/s, '')} was not answered with JSON`);
+      throw this.#unreadable(`${method} ${withoutQuery(path)} was not answered with JSON`);
     }
   }
 
