@@ -154,7 +154,9 @@ function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
   }
   const paths = 'paths' in source ? source.paths : [source.path];
   const texts = readFiles(paths);
-  return texts.length > 0 ? texts : unreadable(paths, missing(paths));
+  if (texts.length > 0) return texts;
+  if (paths.length === 0) unreadable(paths, 'no file is named: give the paths of kubeconfigs');
+  return unreadable(paths, `${missing(paths)}: correct the path`);
 }
 
 /** @internal The existing files. As kubectl does, skips missing ones, and reads none twice. */
@@ -171,8 +173,7 @@ export function readFiles(paths: readonly string[]): readonly KubeconfigText[] {
 }
 
 function missing(paths: readonly string[]): string {
-  if (paths.length === 0) return 'no file is named: give the paths of kubeconfigs';
-  return `${paths.length > 1 ? 'none of these exists' : 'does not exist'}: correct the path`;
+  return paths.length > 1 ? 'none of these exists' : 'does not exist';
 }
 
 /** @internal */
@@ -215,14 +216,10 @@ export function readDefault(options: KubeconfigOptions, places = processPlaces()
     return toParts(readServiceAccount(places, settings.logger), settings);
   }
   if (texts.length === 0) {
-    const what =
-      paths.length === 0 ? 'this user has no home' : paths.length > 1 ? 'none of these exists' : 'does not exist';
-    const how = env.KUBECONFIG
-      ? 'correct KUBECONFIG'
-      : paths.length === 0
-        ? 'set KUBECONFIG'
-        : 'set KUBECONFIG, or write one there';
-    return unreadable(paths, `${what}${isPod ? '' : ', and this is no pod with a service account'}: ${how}`);
+    const noPod = isPod ? '' : ', and this is no pod with a service account';
+    if (paths.length === 0) unreadable(paths, `this user has no home${noPod}: set KUBECONFIG`);
+    const how = env.KUBECONFIG ? 'correct KUBECONFIG' : 'set KUBECONFIG, or write one there';
+    unreadable(paths, `${missing(paths)}${noPod}: ${how}`);
   }
   return toParts(readContext(kubeconfig, settings.context, readFileSync), settings);
 }
