@@ -55,7 +55,8 @@ class AuthorizedRequest extends Relay {
     this.#send();
   }
 
-  async #send(): Promise<void> {
+  /** With the refreshed credential, or with the one that the source has. */
+  async #send(refreshed?: Credential): Promise<void> {
     const { connection, options, body } = this.#request;
     try {
       // What cannot be replayed waits for a refresh that a 401 has started.
@@ -63,25 +64,25 @@ class AuthorizedRequest extends Relay {
       this.#headers ??= readHeaders(options.headers);
       // A credential of the caller's own wins: such a request passes untouched, and runs no plugin.
       if (this.done || this.#headers.authorization) {
-        this.#attempt(undefined, this.#headers);
+        this.#attempt(undefined);
         return;
       }
-      const credential = connection.source.get(this.#owner.log);
-      this.#attempt(credential instanceof Promise ? await credential : credential, this.#headers);
+      const credential = refreshed ?? connection.source.get(this.#owner.log);
+      this.#attempt(credential instanceof Promise ? await credential : credential);
     } catch (error) {
       this.fail(cannotBeSent(error, this.#owner.cluster));
     }
   }
 
-  #attempt(credential: Credential | undefined, given: HeaderRecord): void {
+  #attempt(credential: Credential | undefined): void {
     if (this.done) return;
     const { connection, options, body } = this.#request;
     if (credential) this.#owner.log.hasCredential(connection.source.warnings);
     this.#credential = credential;
-    const headers: HeaderRecord = { ...given };
+    const headers: HeaderRecord = { ...this.#headers };
     if (credential?.authorization !== undefined) headers.authorization = credential.authorization;
     // A caller that impersonates a user itself is not overruled.
-    if (!given['impersonate-user']) Object.assign(headers, this.#owner.impersonation);
+    if (!headers['impersonate-user']) Object.assign(headers, this.#owner.impersonation);
     if (connection.cluster.disableCompression) headers['accept-encoding'] = 'identity';
     const attempt = new Attempt(this.#request, this, this.#owner.fence);
     attempt.send({ ...options, headers, body: body.next() }, credential);
@@ -160,11 +161,7 @@ class AuthorizedRequest extends Relay {
     this.#replayed = true;
     this.#request.sent += 1;
     this.#request.waitsSince = undefined;
-    try {
-      this.#attempt(refreshed, this.#headers ?? readHeaders(options.headers));
-    } catch (error) {
-      this.fail(cannotBeSent(error, this.#owner.cluster));
-    }
+    this.#send(refreshed);
   }
 
   #forward({ statusCode, headers, message, chunks, trailers }: BufferedResponse): void {
