@@ -64,11 +64,9 @@ class RequestRetriedAfterPause extends Relay {
   }
 
   #pauseAfter(outcome: Outcome): number | undefined {
-    const { options, body, sent, retry } = this.#request;
+    const { options, body, sent } = this.#request;
     if (!body.replayable) return undefined;
-    const [method, path] = [String(options.method).toUpperCase(), String(options.path)];
-    const watchLeftMs = typeof retry === 'object' ? retry.until - performance.now() : undefined;
-    const pauseMs = pauseBeforeRetry({ method, path, sent, watchLeftMs }, outcome);
+    const pauseMs = pauseBeforeRetry(this.#request, outcome);
     if (pauseMs !== undefined) {
       const why = 'error' in outcome ? printable(outcome.error.message, 1_024) : `status ${outcome.statusCode}`;
       this.#owner.log.debug(`${requestName(options)} is sent again in ${pauseMs} ms: ${why}`, { tries: sent });
@@ -116,19 +114,7 @@ export const transientStatuses: ReadonlySet<number> = new Set([429, 500, 502, 50
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** How an attempt ended, before its caller has seen anything of a response. */
-export type Outcome =
-  | { readonly statusCode: number; readonly headers: IncomingHttpHeaders }
-  | { readonly error: Error };
-
-/** The request that has ended. */
-export interface Retried {
-  readonly method: string;
-  readonly path: string;
-  /** How often it has been sent, with the attempt that has ended. */
-  readonly sent: number;
-  /** Of a watch of client-node's: milliseconds for which it may still be tried. */
-  readonly watchLeftMs: number | undefined;
-}
+type Outcome = { readonly statusCode: number; readonly headers: IncomingHttpHeaders } | { readonly error: Error };
 
 /**
  * Whether a request without a response goes out again at once: the server has not processed it; or it changes nothing, and its
@@ -136,24 +122,30 @@ export interface Retried {
  */
 export function isRetriedAtOnce({ options, sent, reused }: OutgoingRequest, error: Error): boolean {
   if (sent > maxRetriesAtOnce) return false;
-  return isUnprocessed(error) || (reused && safeMethods.has(String(options.method).toUpperCase()) && isLost(error));
+  return isUnprocessed(error) || (reused && safeMethods.has(methodOf(options)) && isLost(error));
 }
 
 /** Milliseconds until the next attempt, or `undefined` if the outcome is the caller's. */
-export function pauseBeforeRetry(request: Retried, outcome: Outcome): number | undefined {
-  const { sent, watchLeftMs } = request;
+function pauseBeforeRetry(request: OutgoingRequest, outcome: Outcome): number | undefined {
+  const { options, sent, retry } = request;
   if (sent > maxRetries) return undefined;
-  if (watchLeftMs === undefined)
+  if (typeof retry !== 'object')
     return 'error' in outcome ? afterError(request, outcome.error) : afterResponse(outcome);
   const backoff = Math.min(longestPauseMs, firstPauseMs * 2 ** (sent - 1));
-  return backoff < watchLeftMs && isTransientForWatch(outcome, isResumed(request.path)) ? backoff : undefined;
+  const isInTime = performance.now() + backoff < retry.until;
+  return isInTime && isTransientForWatch(outcome, isResumed(String(options.path))) ? backoff : undefined;
 }
 
-function afterError({ method, sent }: Retried, error: Error): number | undefined {
+/** A caller without types may give anything. */
+function methodOf({ method }: Dispatcher.DispatchOptions): string {
+  return String(method).toUpperCase();
+}
+
+function afterError({ options, sent }: OutgoingRequest, error: Error): number | undefined {
   const lost = error instanceof ConnectionError && error.code === 'CONNECTION_LOST';
   // Once: a server that is only slow would not answer the next one sooner.
   const unanswered = sent === 1 && isUnanswered(error);
-  return isUnprocessed(error) || ((lost || unanswered) && method === 'GET') ? lostPauseMs : undefined;
+  return isUnprocessed(error) || ((lost || unanswered) && methodOf(options) === 'GET') ? lostPauseMs : undefined;
 }
 
 function afterResponse({ statusCode, headers }: Exclude<Outcome, { error: Error }>): number | undefined {
