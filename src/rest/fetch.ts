@@ -14,7 +14,6 @@ const takes = 'fetch takes a URL of this server, a path such as /api/v1/namespac
  */
 export async function fetchThrough(
   dispatcher: AuthenticatedDispatcher,
-  server: string,
   target: unknown,
   given: RequestInit = {},
 ): Promise<Response> {
@@ -31,7 +30,7 @@ export async function fetchThrough(
     const content = body === undefined ? {} : { body };
     const settings = { ...init, ...content, dispatcher: dispatcherOf(dispatcher, body) } as OwnRequestInit; // undici checks it
     // The same interface as the global Response, whose types callers have.
-    const url = urlOf(text, server);
+    const url = urlOf(text, dispatcher.cluster.server);
     // undici would answer data: and blob: by itself.
     if (!/^https?:$/.test(url.protocol)) throw originRefusal(dispatcher, url.protocol);
     return (await fetch(url, settings)) as unknown as Response;

@@ -15,24 +15,19 @@ import type {
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../errors/index.ts';
 import { type Answer, sendRequest } from './request/answer.ts';
-import type { ClusterLog } from './transport/cluster-log.ts';
+import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 
-interface Library {
-  readonly dispatcher: Dispatcher;
-  readonly maxResponseBytes: number;
-  readonly log: Pick<ClusterLog, 'cluster' | 'explain'>;
-}
-
-/** A client of one API, whose requests go to `server`, through the dispatcher that `config` names for each. */
+/** A client of one API. `config` names the dispatcher too, for a call that brings an HTTP library of its own. */
 export function generatedClient<T extends ApiType>(
   Client: ApiConstructor<T>,
   config: KubeConfig,
-  server: string,
-  library: Library,
+  dispatcher: AuthenticatedDispatcher,
+  maxResponseBytes: number,
 ): T {
+  const { server } = dispatcher.cluster;
   return new Client({
     baseServer: { makeRequestContext: (path, method) => new Request(`${server}${path}`, method) },
-    httpApi: { send: (context) => new Pending(send(context, library)) },
+    httpApi: { send: (context) => new Pending(send(context, dispatcher, maxResponseBytes)) },
     middleware: [],
     authMethods: { default: config },
   });
@@ -176,7 +171,11 @@ const Pending = PublicObservable as unknown as new <T>(promise: Promise<T>) => O
  */
 const explanation = 'clusterprofile-credentials';
 
-async function send(context: RequestContext, { dispatcher, maxResponseBytes, log }: Library): Promise<ResponseContext> {
+async function send(
+  context: RequestContext,
+  dispatcher: AuthenticatedDispatcher,
+  maxResponseBytes: number,
+): Promise<ResponseContext> {
   const signal = context.getSignal();
   signal?.throwIfAborted();
   const url = new URL(context.getUrl());
@@ -189,13 +188,13 @@ async function send(context: RequestContext, { dispatcher, maxResponseBytes, log
     headers: { 'accept-encoding': 'gzip', 'user-agent': userAgent, ...context.getHeaders() },
     ...(body === undefined ? {} : { body }),
   };
-  const answer = await sendRequest(dispatcher, options, signal, maxResponseBytes, log.cluster);
+  const answer = await sendRequest(dispatcher, options, signal, maxResponseBytes, dispatcher.cluster);
   if (isForeignPage(answer, options.path)) {
     const message = `${method} ${url.pathname} was answered with an HTML page: the endpoint is not a Kubernetes API; check server, and the proxies and gateways in between`;
-    throw new RequestError('RESPONSE_INVALID', message, { statusCode: answer.statusCode }, log.cluster);
+    throw new RequestError('RESPONSE_INVALID', message, { statusCode: answer.statusCode }, dispatcher.cluster);
   }
   const { statusCode, headers } = answer;
-  const more = statusCode < 400 ? {} : { [explanation]: log.explain(statusCode, options) };
+  const more = statusCode < 400 ? {} : { [explanation]: dispatcher.log.explain(statusCode, options) };
   const joined = joinHeaders(headers);
   // client-node quotes one that it does not know in an error, and the server may have echoed the token in it.
   const type = joined['content-type'];

@@ -155,7 +155,7 @@ export class RestConfig extends KubeConfigFace {
    * const response = await config.fetch('/version');
    */
   fetch(target: string | URL | Request, init?: RequestInit): Promise<Response> {
-    return fetchThrough(this.#dispatcher, this.access.cluster.server, target, init ?? {});
+    return fetchThrough(this.#dispatcher, target, init ?? {});
   }
 
   /**
@@ -235,10 +235,7 @@ export class RestConfig extends KubeConfigFace {
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
     const words = 'a class of client-node, such as CoreV1Api';
     checkArgument('config.makeApiClient', 'apiClientType', apiClientType, isClass, words);
-    const dispatcher = this.#dispatcher;
-    const { maxResponseBytes } = this.#parts.connections;
-    const library = { dispatcher, maxResponseBytes, log: dispatcher.log };
-    return generatedClient(apiClientType, this, this.access.cluster.server, library);
+    return generatedClient(apiClientType, this, this.#dispatcher, this.#parts.connections.maxResponseBytes);
   }
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */
