@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
+import { isObject } from '../../util/guards.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
 import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
 import { readAnswer } from './answer.ts';
@@ -115,22 +116,14 @@ class PreviewedRequest extends Relay {
     const dryRun = { ...options, ...target, headers };
     const text = options.method === 'DELETE' ? await textOf(request.body.next()) : '';
     if (text === '') return { ...request, options: dryRun };
-    const body = JSON.stringify({ ...this.#deleteOptions(text), dryRun: ['All'] });
+    const given = objectIn(text);
+    if (!given) {
+      const what = 'the options of a delete have to be JSON, so that they can be made a dry run';
+      throw previewRefusal(this.#parts.owner, what);
+    }
+    const body = JSON.stringify({ ...given, dryRun: ['All'] });
     delete headers['content-length'];
     return { ...request, options: { ...dryRun, body }, body: new ReplayableBody(body, this) };
-  }
-
-  #deleteOptions(text: string): object {
-    try {
-      const options: unknown = JSON.parse(text);
-      if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
-    } catch {
-      // Said below.
-    }
-    throw previewRefusal(
-      this.#parts.owner,
-      'the options of a delete have to be JSON, so that they can be made a dry run',
-    );
   }
 
   /** The object as it is now; `none` if it does not exist, `undefined` if that is not known. */
@@ -154,7 +147,8 @@ class PreviewedRequest extends Relay {
     try {
       const response = await stream((handler) => next(reading, handler), this.#reading.signal);
       const answer = await readAnswer(response, mostBytes, owner.cluster);
-      return answer.statusCode === 404 ? 'none' : answer.statusCode === 200 ? objectIn([answer.body]) : undefined;
+      if (answer.statusCode === 404) return 'none';
+      return answer.statusCode === 200 ? objectIn(answer.body.toString()) : undefined;
     } catch {
       return undefined;
     }
@@ -177,7 +171,7 @@ class PreviewedRequest extends Relay {
   }
 
   protected override complete(trailers: IncomingHttpHeaders): void {
-    if (this.#chunks) this.#tell(objectIn(this.#chunks));
+    if (this.#chunks) this.#tell(objectIn(Buffer.concat(this.#chunks).toString()));
     super.complete(trailers);
   }
 
@@ -221,10 +215,10 @@ interface KubernetesAnswer {
   readonly items?: readonly unknown[];
 }
 
-function objectIn(chunks: readonly Buffer[]): object | undefined {
+function objectIn(json: string): object | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.concat(chunks).toString());
-    return typeof value === 'object' && value !== null ? value : undefined;
+    const value: unknown = JSON.parse(json);
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
