@@ -52,7 +52,7 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
 }
 
 /** The part of ws's WebSocket that is used. */
-export interface WebSocketClient {
+interface WebSocketClient {
   onerror: ((error: unknown) => void) | null;
   once(event: 'error', listener: (error: Error) => void): unknown;
   once(event: 'open', listener: () => void): unknown;
@@ -61,7 +61,7 @@ export interface WebSocketClient {
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-export interface Handshake {
+interface Handshake {
   readonly dispatcher: AuthenticatedDispatcher;
   readonly connection: Connection;
   readonly credential: Credential;
@@ -73,7 +73,7 @@ const reasonMs = 1_000;
 /** Characters of it that an error quotes. */
 const longestShown = 2_000;
 
-export function watchHandshake(request: ClientRequest, client: WebSocketClient, handshake: Handshake): void {
+function watchHandshake(request: ClientRequest, client: WebSocketClient, handshake: Handshake): void {
   const { dispatcher } = handshake;
   // client-node rejects with what its handler is given. ws would give it an event, which prints as [object Object].
   const tell = (error: Error) => client.onerror?.(dispatcher.toOwnError(error));

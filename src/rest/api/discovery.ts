@@ -22,7 +22,7 @@ export interface Resource {
 const longestAnswer = 8 * 1024 * 1024;
 
 /** `/api/v1`, or `/apis/group/version`. */
-export function groupPath(apiVersion: string): string {
+function groupPath(apiVersion: string): string {
   return apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
 }
 
