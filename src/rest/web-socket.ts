@@ -6,8 +6,9 @@ import { RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { bracket } from '../util/hosts.ts';
 import { readBeginning } from '../util/printable.ts';
+import { readStatus } from './api/api-status.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import { refusalMessage, withoutQuery } from './request/layer.ts';
+import { warnOfRefusal, withoutQuery } from './request/layer.ts';
 import { originRefusal, pathRefusal, unboundRefusal } from './request/paths.ts';
 import type { Connection } from './transport/connection.ts';
 
@@ -70,8 +71,6 @@ interface Handshake {
 /** Bytes and milliseconds that the reason of a refusal may take. */
 const longestReason = 64 * 1024;
 const reasonMs = 1_000;
-/** Characters of it that an error quotes. */
-const longestShown = 2_000;
 
 function watchHandshake(request: ClientRequest, client: WebSocketClient, handshake: Handshake): void {
   const { dispatcher } = handshake;
@@ -106,7 +105,7 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
   log.answered();
   if (!rejected) log.accepted();
   const refreshing = rejected ? connection.refresh(credential, statusCode, headers, log) : undefined;
-  const reason = dispatcher.shown(await bodyReason(response), longestShown);
+  const reason = await reasonOf(response, dispatcher);
   let next = '';
   if (refreshing) {
     const refreshed = await refreshing;
@@ -114,23 +113,21 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
     const consequence = refreshed
       ? 'for a WebSocket; the next one has another'
       : 'for a WebSocket, and there is no better one now';
-    const message = refusalMessage(credential, statusCode, consequence);
-    if (message !== undefined) log.rejected(message);
+    warnOfRefusal(log, credential, statusCode, consequence);
   }
   const path = withoutQuery(request.path);
-  const message = `the WebSocket for ${path} was answered with ${statusCode}${reason === '' ? '' : `: ${reason}`}${next}`;
+  const message = `the WebSocket for ${path} was answered with ${statusCode}${reason ? `: ${reason}` : ''}${next}`;
   return new RequestError('UPGRADE_REFUSED', message, { statusCode }).of(log.cluster);
 }
 
 /** The message of a `Status`. Whatever else a body holds may be long, or secret. */
-async function bodyReason(response: IncomingMessage): Promise<string> {
+async function reasonOf(response: IncomingMessage, dispatcher: AuthenticatedDispatcher): Promise<string | undefined> {
   const timer = setTimeout(() => response.destroy(), reasonMs);
   try {
-    const status: unknown = JSON.parse((await readBeginning(response, longestReason)).toString());
-    const message: unknown = Reflect.get(Object(status), 'message');
-    return typeof message === 'string' ? message : '';
+    const text = (await readBeginning(response, longestReason)).toString();
+    return readStatus(text, (...shown) => dispatcher.shown(...shown)).message;
   } catch {
-    return '';
+    return undefined;
   } finally {
     clearTimeout(timer);
   }

@@ -11,7 +11,7 @@ import { printable } from '../../util/printable.ts';
 import { cannotBeSent, isUnprocessed } from '../transport/connection-errors.ts';
 import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
 import type { Carrier, PooledRequest, WireRequest } from '../transport/pooled-request.ts';
-import { type OutgoingRequest, type RequestOwner, refusalMessage, requestName, type Send } from './layer.ts';
+import { type OutgoingRequest, type RequestOwner, requestName, type Send, warnOfRefusal } from './layer.ts';
 import { type Controller, Relay } from './relay.ts';
 import { isRetriedAtOnce } from './retry.ts';
 
@@ -192,8 +192,7 @@ class AuthorizedRequest extends Relay {
 
   /** The server still rejects the credential. */
   #rejected(statusCode: number, consequence: string): void {
-    const message = refusalMessage(this.#credential, statusCode, consequence);
-    if (message !== undefined) this.#owner.log.rejected(message);
+    warnOfRefusal(this.#owner.log, this.#credential, statusCode, consequence);
   }
 }
 

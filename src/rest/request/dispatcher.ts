@@ -11,7 +11,7 @@ import type { Connection, Destination } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
 import { type Connections, providersClosed } from '../transport/connections.ts';
 import { authorize } from './authorize.ts';
-import { type Layer, type OutgoingRequest, type RequestOwner, type Retry, refusalMessage, type Send } from './layer.ts';
+import { type Layer, type OutgoingRequest, type RequestOwner, type Retry, type Send, warnOfRefusal } from './layer.ts';
 import { bounds, isLongRunning } from './paths.ts';
 import { previewWrites } from './preview.ts';
 import type { Preview } from './previewed-writes.ts';
@@ -160,8 +160,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   async reject(credential: Credential): Promise<void> {
     const connection = this.#refusal() ? undefined : this.#connection;
     if (!connection || (await connection.refresh(credential, 401, {}, this.log))) return;
-    const message = refusalMessage(credential, 401, 'and there is no better one now');
-    if (message !== undefined) this.log.rejected(message);
+    warnOfRefusal(this.log, credential, 401, 'and there is no better one now');
   }
 
   /** Its state in words. */

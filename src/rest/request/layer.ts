@@ -65,15 +65,16 @@ export function requestName({ method, path }: Dispatcher.DispatchOptions): strin
   return `${method} ${printable(withoutQuery(path), 1_024)}`;
 }
 
-/** Says that the server still refuses the credential. `undefined` without one: anonymous requests may well be refused. */
-export function refusalMessage(
+/** Warns that the server still refuses the credential. Not without one: anonymous requests may well be refused. */
+export function warnOfRefusal(
+  log: ClusterLog,
   credential: Credential | undefined,
   statusCode: number,
   consequence: string,
-): string | undefined {
-  if (!credential?.authorization && !credential?.keyPair) return undefined;
+): void {
+  if (!credential?.authorization && !credential?.keyPair) return;
   const why = lifetimeProblem(credential.keyPair) ?? 'check whether the server knows its issuer and audience';
-  return `the server refuses the credential (${statusCode}), ${consequence}: ${why}`;
+  log.rejected(`the server refuses the credential (${statusCode}), ${consequence}: ${why}`);
 }
 
 /** Why no server takes a client certificate, if its time says so. */
