@@ -54,7 +54,11 @@ async function readBody(body: StreamedBody, maxBytes: number, cluster: ClusterOf
   let size = 0;
   for (let pieces = await body.next(); pieces; pieces = await body.next()) {
     for (const piece of pieces) size += piece.length;
-    if (size > maxBytes) body.destroy(tooLarge(maxBytes, cluster));
+    if (size > maxBytes) {
+      const error = tooLarge(maxBytes, cluster);
+      body.destroy(error);
+      throw error;
+    }
     all.push(...pieces);
   }
   return Buffer.concat(all);
