@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { Dispatcher } from 'undici';
 import { ConnectionError } from '../errors/index.ts';
 import { bracket } from '../util/hosts.ts';
-import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { type AuthenticatedDispatcher, isForeign } from './request/dispatcher.ts';
 import { requestName } from './request/layer.ts';
 import { originRefusal } from './request/paths.ts';
 import { Relay } from './request/relay.ts';
@@ -183,6 +183,7 @@ export class WatchDispatcher extends Dispatcher {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (isForeign(handler)) return this.#inner.dispatch(options, handler);
     // A watch that continues from a version is an informer's, which continues only after client-node's own timeout.
     const patienceMs = isResumed(options.path) ? undefined : this.#patienceMs;
     const watch = new WatchRequest(this.#inner, options, handler, patienceMs);

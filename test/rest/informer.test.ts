@@ -210,6 +210,16 @@ describe('a watch', { concurrency: true }, () => {
     await assert.rejects(resumed, /enough/);
   });
 
+  test('with the handler of an older undici is refused, and does not wait for ever', async (t) => {
+    const { config } = await startFleet(t);
+    const refused = new Promise((resolve) => {
+      const handler = { onConnect: () => {}, onError: resolve } as Dispatcher.DispatchHandler; // of undici 7
+      const path = '/api/v1/namespaces?watch=true&resourceVersion=1';
+      impatient(config).dispatch({ path, method: 'GET' }, handler);
+    });
+    assert.equal(Reflect.get(Object(await refused), 'code'), 'FOREIGN_HANDLER');
+  });
+
   test('that the server refuses is an error at once', async (t) => {
     const { cluster, config } = await startFleet(t);
     cluster.failNext(403);

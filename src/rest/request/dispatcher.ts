@@ -227,7 +227,7 @@ interface ForeignHandler {
   readonly onError: (error: Error) => void;
 }
 
-function isForeign(handler: object): handler is ForeignHandler {
+export function isForeign(handler: object): handler is ForeignHandler {
   return !('onRequestStart' in handler) && 'onError' in handler && typeof handler.onError === 'function';
 }
 
