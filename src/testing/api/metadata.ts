@@ -1,10 +1,51 @@
 /** Metadata: read from what a client sends, checked, and filled in with what only the server says. */
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
 import { readKind } from './kinds.ts';
-import { type GivenMeta, type GivenObject, metadataSchema, type OwnerReference } from './objects.ts';
+import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
 import { badRequest, type Cause, cannotBeHandled, cause, invalid } from './status.ts';
+
+/** `null` is as good as absent in Kubernetes. */
+const optional = <T extends z.ZodType>(type: T) =>
+  type.nullish().transform((value) => (value === null ? undefined : value));
+/** A `null` is an empty text in Kubernetes. */
+const texts = optional(
+  z.record(
+    z.string(),
+    z
+      .string()
+      .nullable()
+      .transform((value) => value ?? ''),
+  ),
+);
+const ownerReference = z
+  .object({
+    apiVersion: z.string().default(''),
+    kind: z.string().default(''),
+    name: z.string().default(''),
+    uid: z.string().default(''),
+    controller: optional(z.boolean()),
+    blockOwnerDeletion: optional(z.boolean()),
+  })
+  .transform((owner) => without(owner));
+/** Metadata as a client sends it. */
+const metadataSchema = z.object({
+  name: optional(z.string()),
+  generateName: optional(z.string()),
+  namespace: optional(z.string()),
+  uid: optional(z.string()),
+  resourceVersion: optional(z.string()),
+  generation: optional(z.int()),
+  creationTimestamp: optional(z.string()),
+  deletionTimestamp: optional(z.string()),
+  deletionGracePeriodSeconds: optional(z.int()),
+  labels: texts,
+  annotations: texts,
+  finalizers: optional(z.array(z.string())),
+  ownerReferences: optional(z.array(ownerReference)),
+});
 
 const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
 

@@ -1,50 +1,16 @@
 /** Kubernetes objects: as they come in, as they are kept, and as they go out. */
 
-import { z } from 'zod';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { type JsonObject, without } from './json.ts';
 
-/** `null` is as good as absent in Kubernetes. */
-const optional = <T extends z.ZodType>(type: T) =>
-  type.nullish().transform((value) => (value === null ? undefined : value));
-/** A `null` is an empty text in Kubernetes. */
-const texts = optional(
-  z.record(
-    z.string(),
-    z
-      .string()
-      .nullable()
-      .transform((value) => value ?? ''),
-  ),
-);
-const ownerReference = z
-  .object({
-    apiVersion: z.string().default(''),
-    kind: z.string().default(''),
-    name: z.string().default(''),
-    uid: z.string().default(''),
-    controller: optional(z.boolean()),
-    blockOwnerDeletion: optional(z.boolean()),
-  })
-  .transform((owner) => without(owner));
-/** Metadata as a client sends it. */
-export const metadataSchema = z.object({
-  name: optional(z.string()),
-  generateName: optional(z.string()),
-  namespace: optional(z.string()),
-  uid: optional(z.string()),
-  resourceVersion: optional(z.string()),
-  generation: optional(z.int()),
-  creationTimestamp: optional(z.string()),
-  deletionTimestamp: optional(z.string()),
-  deletionGracePeriodSeconds: optional(z.int()),
-  labels: texts,
-  annotations: texts,
-  finalizers: optional(z.array(z.string())),
-  ownerReferences: optional(z.array(ownerReference)),
-});
-
-export type OwnerReference = Readonly<z.output<typeof ownerReference>>;
+export interface OwnerReference extends JsonObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean | undefined;
+  readonly blockOwnerDeletion?: boolean | undefined;
+}
 
 /** An entry of `metadata.managedFields`. */
 export interface ManagedFields extends JsonObject {
@@ -58,11 +24,23 @@ export interface ManagedFields extends JsonObject {
 }
 
 /** Metadata as a client has sent it. */
-export type GivenMeta = JsonObject &
-  Readonly<Partial<z.output<typeof metadataSchema>>> & {
-    /** The server writes them; what a client sends is ignored. */
-    readonly managedFields?: readonly ManagedFields[] | undefined;
-  };
+export interface GivenMeta extends JsonObject {
+  readonly name?: string | undefined;
+  readonly generateName?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly generation?: number | undefined;
+  readonly creationTimestamp?: string | undefined;
+  readonly deletionTimestamp?: string | undefined;
+  readonly deletionGracePeriodSeconds?: number | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly finalizers?: readonly string[] | undefined;
+  readonly ownerReferences?: readonly OwnerReference[] | undefined;
+  /** The server writes them; what a client sends is ignored. */
+  readonly managedFields?: readonly ManagedFields[] | undefined;
+}
 
 /** An object without its kind and version, which its resource says. */
 export interface GivenObject extends JsonObject {
