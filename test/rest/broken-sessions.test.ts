@@ -44,3 +44,20 @@ test('a stream that is quiet after a GOAWAY goes on, though it cannot be pinged'
   const { pool, url } = startPool(t, Number(new URL(server).port), { pingIntervalMs: 500 });
   assert.equal(await sendThrough(pool, url, '/watch', {}), 200);
 });
+
+test('a stream on which data comes goes on, though the answers to pings wait behind it', async (t) => {
+  const { url: server } = await startRawH2(
+    t,
+    (socket, stream) => {
+      socket.write(frames.headers(stream));
+      const timer = setInterval(() => socket.write(frames.data(stream, '{}')), 100);
+      setTimeout(() => {
+        clearInterval(timer);
+        socket.write(frames.lastData(stream, '{}'));
+      }, 2_500);
+    },
+    { answersPings: false },
+  );
+  const { pool, url } = startPool(t, Number(new URL(server).port), { pingIntervalMs: 500 });
+  assert.equal(await sendThrough(pool, url, '/watch', {}), 200);
+});

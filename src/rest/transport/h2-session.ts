@@ -1,4 +1,4 @@
-/** What undici does not expose of a socket's HTTP/2 session: its streams, and what is left of them. */
+/** What undici does not expose of a socket's HTTP/2 session: its streams, what is left of them, and whether the peer is silent. */
 import { subscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Stream, constants, type OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -128,4 +128,34 @@ function failWhenCut(stream: ClientHttp2Stream): void {
     queueMicrotask(() => stream.destroy(new CutAnswer('the server reset the stream before its answer was complete')));
     return false;
   };
+}
+
+/** The peer of a connection no longer answers pings. */
+class SilentPeer extends Error {
+  readonly code = 'ERR_SILENT_PEER';
+}
+
+/**
+ * Looks every `intervalMs` whether a byte has come. A silent peer is pinged, and its socket destroyed at the next look, since requests on
+ * it would hang for ever. Any byte counts: on a slow link the answer to a ping comes behind data. `ping` gives false if none can be
+ * sent: silence then says nothing, and the system's own keep-alive has to do.
+ */
+export function watchForSilence(socket: Socket, intervalMs: number, ping: () => boolean): void {
+  let before = -1;
+  let pinged = false;
+  const look = () => {
+    if (socket.bytesRead !== before) {
+      before = socket.bytesRead;
+      pinged = false;
+    } else if (!pinged) {
+      pinged = ping();
+    } else {
+      // After a blocked event loop the timers come first: give the answers that already lie there a chance to be read.
+      setImmediate(() => {
+        if (socket.bytesRead === before) socket.destroy(new SilentPeer('the server does not answer pings'));
+      });
+    }
+  };
+  const timer = setInterval(look, intervalMs).unref();
+  socket.once('close', () => clearInterval(timer));
 }

@@ -33,7 +33,7 @@ export interface Carrier {
 export interface PoolOptions {
   /** Milliseconds that a socket stays open between two requests. */
   readonly keepAliveTimeoutMs: number;
-  /** Milliseconds between two pings on HTTP/2. A server that has not answered one by the next is given up. */
+  /** Milliseconds between two looks at an HTTP/2 connection: without a byte since the last one its peer is pinged, and then given up. */
   readonly pingIntervalMs: number;
   /** Milliseconds until a connection attempt fails. */
   readonly connectTimeoutMs: number;
@@ -44,10 +44,10 @@ export interface PoolOptions {
   readonly responseTimeoutMs: number;
 }
 
-/** As in client-go, a peer that is silent is given up after 45 s. API servers close an idle socket after 90 s, balancers after 60 s. */
+/** As in client-go, a peer that is silent is given up within 45 s. API servers close an idle socket after 90 s, balancers after 60 s. */
 export const poolDefaults: PoolOptions = {
   keepAliveTimeoutMs: 55_000,
-  pingIntervalMs: 22_500,
+  pingIntervalMs: 15_000,
   connectTimeoutMs: 10_000,
   responseTimeoutMs: 75_000,
 };

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
-import { type StreamEvents, watchSession } from './h2-session.ts';
+import { type StreamEvents, watchForSilence, watchSession } from './h2-session.ts';
 import {
   type Carrier,
   inPieces,
@@ -78,7 +78,8 @@ export class PooledSocket implements Carrier {
           else callback(null, socket);
         });
       },
-      h2Options: { pingInterval: options.pingIntervalMs },
+      // undici gives up a slow link, too, on which the answer to a ping comes behind data: `watchForSilence` pings instead.
+      h2Options: { pingInterval: 0 },
       keepAliveTimeout: options.keepAliveTimeoutMs,
       // A server may allow a longer time than the balancers in between.
       keepAliveMaxTimeout: options.keepAliveTimeoutMs,
@@ -115,6 +116,7 @@ export class PooledSocket implements Carrier {
       end();
       events.closed();
     });
+    if (this.protocol === 'h2') watchForSilence(socket, options.pingIntervalMs, () => this.#ping());
     queueMicrotask(() => this.#attach());
   }
 
@@ -184,6 +186,14 @@ export class PooledSocket implements Carrier {
     if (this.#socket.writableLength > 0) this.#socket.destroy();
     else this.#free();
   };
+
+  /** Node sends no ping on a session that it has closed, as at a GOAWAY, while streams go on. */
+  #ping(): boolean {
+    const session = this.#session();
+    if (!session || session.closed || session.destroyed) return false;
+    session.ping(ignore);
+    return true;
+  }
 
   send(given: WireRequest, request: PooledRequest): void {
     const repeated = this.protocol === 'h2' ? repeatedHeader(given) : undefined;
