@@ -24,7 +24,7 @@ test('a peer that has stopped is noticed, and one that only has nothing to say i
   t.after(() => server.close());
   const { body } = await request(`https://127.0.0.1:${server.port}/x`, { dispatcher: startDispatcher(t, server.port) });
   const answer = body.text();
-  assert.equal(await Promise.race([answer, pause(3.5 * pingIntervalMs, 'quiet')]), 'quiet');
+  assert.equal(await Promise.race([answer, pause(5.5 * pingIntervalMs, 'quiet')]), 'quiet');
   server.depart('silence');
   await assert.rejects(answer, { code: 'CONNECTION_LOST' });
 });
