@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
+import { createServer as createTcpServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api } from '@kubernetes/client-node';
@@ -112,4 +113,14 @@ describe('a socket that an upgrade has left', () => {
     await dispatcher.destroy();
     await until(t, () => server.open.size === 0);
   });
+});
+
+test('providers.close() ends a connection that is being opened', async (t) => {
+  const silent = createTcpServer((socket) => socket.resume());
+  const { providers, config, open } = await startConfigAt(t, silent, { connectTimeoutMs: 60_000 });
+  const refused = assert.rejects(config.fetch('/x'), { code: 'CONFIG_CLOSED' });
+  await until(t, () => open.size === 1);
+  await providers.close();
+  await refused;
+  await until(t, () => open.size === 0);
 });

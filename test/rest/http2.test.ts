@@ -55,6 +55,8 @@ describe('a server that speaks HTTP/2 alone', () => {
     RestConfig.setFence(config, () => undefined);
     const send = async () => (await request(url, { dispatcher: config.dispatcher })).body.dump();
     for (let i = 0; i < 150; i++) await Promise.all([send(), send()]);
+    // These take more than one connection.
+    await Promise.all(Array.from({ length: 250 }, send));
     assert.equal(refused(), 1);
     await providers.close();
   });
