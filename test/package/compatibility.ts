@@ -45,7 +45,7 @@ const requires = Object.entries(modules)
   .map(([from, what]) => `const { ${what} } = require('${from}');`)
   .join('\n');
 
-const oldest = { node: '22.19.0', 'client-node': '2.0.0', undici: '8.13.1' };
+const oldest = { node: '22.19.0', 'client-node': '2.0.0', undici: '8.11.0' };
 const newest = { node: 'latest', 'client-node': '^2', undici: '^8' };
 
 await using temporary = await mkdtempDisposable(join(tmpdir(), 'compatibility-'));
