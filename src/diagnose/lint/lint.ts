@@ -30,7 +30,7 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
   const generated = manifests
     .filter(({ kind }) => kind === 'Kustomization')
     .flatMap((file) => generatedMaps(file, read));
-  const inMaps = maps.flatMap((map) => map.recognised);
+  const inMaps = new Set(maps.flatMap((map) => map.recognised));
   const findProviders: FindProviders = (name, namespace, key) => {
     const isMeant = (map: ProviderMap) =>
       map.name === name && (map.namespace === namespace || !map.namespace || !namespace);
@@ -38,16 +38,16 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
     const linted = map?.keys.get(key)?.();
     if (!linted) return map?.isWhole ? 'no such key' : undefined;
     // A controller reads it, so it is a provider file, even if it does not look like one.
-    inMaps.push(linted);
+    inMaps.add(linted);
     return linted.providers;
   };
 
   const workloads = manifests.filter(({ kind }) => isWorkload(kind)).map((file) => lintWorkload(file, findProviders));
   findings.push(...workloads.flatMap((workload) => workload.findings));
-  findings.push(...maps.flatMap((map) => map.findings), ...inMaps.flatMap((linted) => linted.findings));
+  findings.push(...maps.flatMap((map) => map.findings), ...[...inMaps].flatMap((linted) => linted.findings));
 
   const inManifests = [
-    ...inMaps.flatMap((linted) => linted.providers),
+    ...[...inMaps].flatMap((linted) => linted.providers),
     ...workloads.flatMap((workload) => workload.providers),
   ];
   const known = [...configured, ...[...providers, ...inManifests].map(({ provider }) => provider)];
@@ -173,9 +173,11 @@ function lintConfigMap(
     const isProviders =
       textAt(document, 'kind') === undefined &&
       listAt(document, 'providers').some((entry) => hasKeyLike(entry, 'execConfig'));
-    const linted = () => lintProviders(text, file, toFile);
-    if (isProviders) recognised.push(linted());
-    keys.set(key, linted);
+    // Once, whatever mounts it.
+    let linted: LintedProviders | undefined;
+    const lintOnce = () => (linted ??= lintProviders(text, file, toFile));
+    if (isProviders) recognised.push(lintOnce());
+    keys.set(key, lintOnce);
   }
   for (const key of Object.keys(at(content, 'binaryData') ?? {})) keys.set(key, () => unread);
   const [name, namespace] = [textAt(content, 'metadata', 'name'), textAt(content, 'metadata', 'namespace')];
@@ -192,7 +194,8 @@ function generatedMaps({ content, file }: Manifest, files: readonly ReadFile[]):
       const [, key = posix.basename(entry), path = entry] = /^([^=]+)=(.*)$/.exec(entry) ?? [];
       const found = files.find((other) => posix.normalize(other.file) === posix.join(dirname(file), path));
       // The file reports its own findings.
-      return found ? [[key, () => ({ findings: [], providers: found.providers })] as const] : [];
+      const linted = { findings: [], providers: found?.providers ?? [] };
+      return found ? [[key, () => linted] as const] : [];
     });
     const [name, namespace] = [textAt(generator, 'name'), textAt(generator, 'namespace')];
     return { name, namespace, keys: new Map(keys), isWhole: false };

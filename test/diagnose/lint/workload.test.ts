@@ -76,6 +76,27 @@ describe('a controller in a manifest', () => {
     assert.match(linesFor(...files).join('\n'), /^d\/providers\.yaml:5:14: warning: .*PLUGIN_NOT_IN_ALLOWLIST/m);
   });
 
+  test('shares a provider file with others: it is read once, not for each of them', () => {
+    const text = Array.from({ length: 300 }, (_, index) => provider().replace('google', `google-${index}`)).join('');
+    const file = `providers:\n${text.replaceAll('providers:\n', '')}`.replace(/^(?=.)/gm, '    ');
+    const map = `kind: ConfigMap\nmetadata: { name: providers, namespace: fleet }\ndata:\n  providers.yaml: |\n${file}`;
+    const mounts = `        volumeMounts:
+        - { name: p, mountPath: /etc/p }
+      volumes:
+      - { name: p, configMap: { name: providers } }
+`;
+    const controller = deployment(['--clusterprofile-provider-file=/etc/p/providers.yaml'], mounts);
+    const cpuOf = (count: number) => {
+      const before = process.cpuUsage();
+      linesFor(map, ...Array.from({ length: count }, () => controller));
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    cpuOf(1);
+    const [one, many] = [cpuOf(1), cpuOf(40)];
+    assert.ok(many < 8 * one, `${many} µs for 40 controllers, ${one} µs for one`);
+  });
+
   test('without a flag of ours is passed over, as other kinds are', () => {
     assert.deepEqual(linesFor(deployment(['--port=1']), 'kind: Secret\n'), []);
   });
