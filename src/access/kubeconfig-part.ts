@@ -74,7 +74,8 @@ function scan(text: string): Scanned | undefined {
 
 /** Puts the items of a list under their names. `false` if they are not written as kubectl writes them. */
 function readItems(text: string, found: Map<string, string>): boolean {
-  const [, indent = ''] = /^( *)-/m.exec(text) ?? [];
+  // No further in than a pattern may have it.
+  const [, indent = ''] = /^( {0,99})-/m.exec(text) ?? [];
   const [before = '', ...items] = text.split(new RegExp(`^(?=${indent}-)`, 'm'));
   if (!isComment(before)) return false;
   const beginning = new RegExp(`^${indent}- [^ \n]`);

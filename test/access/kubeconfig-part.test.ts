@@ -84,6 +84,7 @@ describe('the part of a large kubeconfig', () => {
       'an anchor': text.replace('clusters:', 'clusters: &all'),
       'carriage returns': text.replaceAll('\n', '\r\n'),
       'a name in another form': text.replaceAll(/name: fleet\/spoke-(\d+)@hub$/gm, 'name: !!str fleet/spoke-$1@hub'),
+      'a list millions of columns in': `contexts:\n${' '.repeat(3_000_000)}- name: x\n`,
       'a number as a name': text.replaceAll(/fleet\/spoke-(\d+)@hub/g, '$1'),
       'a context that is not there': text.replace(/^current-context: .*$/m, 'current-context: none'),
       'a cluster that is not there': text.replaceAll('cluster: fleet/', 'cluster: other/'),
