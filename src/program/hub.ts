@@ -82,6 +82,9 @@ export class HubReader {
     let items: unknown[] = [];
     let next: string | undefined;
     let expired = 0;
+    // A gateway that ignores the query gives the first page for ever.
+    const read = new Set<string>();
+    let problem = `it has more than ${maxPages} pages`;
     for (let page = 0; page < maxPages; page++) {
       const place = next === undefined ? {} : { continue: next };
       const query = new URLSearchParams({ limit: String(pageSize), ...selectors, ...place });
@@ -90,6 +93,7 @@ export class HubReader {
       if (answer.statusCode === 410 && next !== undefined && expired++ < maxRetries) {
         items = [];
         next = undefined;
+        read.clear();
         continue;
       }
       const list = this.#checked(answer, 'list', resource, namespace);
@@ -99,9 +103,14 @@ export class HubReader {
       items.push(...found);
       next = textAt(list, 'metadata', 'continue') || undefined;
       if (next === undefined) return items;
+      if (read.has(next)) {
+        problem = 'a page continues with one before it';
+        break;
+      }
+      read.add(next);
     }
     throw Failure.hub(
-      `the hub ${this.server} does not end its list of ${resource.plural}: it has more than ${maxPages} pages`,
+      `the hub ${this.server} does not end its list of ${resource.plural}: ${problem}`,
       'check what is in front of the API server, or give -n or names',
     );
   }
