@@ -73,7 +73,10 @@ function widenEntry(document: Document, entry: YAMLMap, provider: Provider): voi
     if (Array.isArray(value) && isSeq(before)) {
       const known = new Set(before.items.map((item) => (isScalar(item) ? item.value : item)));
       for (const added of value) if (!known.has(added)) before.add(document.createNode(added));
-    } else if (before === undefined || (typeof value !== 'object' && before !== value)) {
+    } else if (typeof value !== 'object') {
+      // A value in the place of another keeps its comment, which a node would not.
+      if (before !== value) entry.set(field, value);
+    } else if (before === undefined) {
       entry.set(field, document.createNode(value, plain));
     }
   }

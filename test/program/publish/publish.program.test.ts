@@ -258,8 +258,15 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     hub.setTokens({});
     await program.shows(/^warning: the hub .* refuses the credential/m);
     hub.setTokens({ hub: 'operator' });
+    const requests: string[] = [];
+    hub.onRequest = ({ method, url }) => void requests.push(`${method} ${url.replace(/\?.*/, '')}`);
     await writeFile(path('kubeconfig'), kubeconfig({ two: ['exec-2', 2] }));
     await program.shows(/fleet\/one +deleted/);
+    // The round after the one that has found it missing.
+    assert.match(
+      requests.join('\n'),
+      /^\w+ \S+\/clusterprofiles\/two\/status\n(?:.*\n)*GET \S+\/clusterprofiles\n(?:.*\n)*DELETE \S+\/one$/m,
+    );
     assert.deepEqual(namesOf(profiles()), ['two']);
     const [, port] = /metrics on port (\d+)/.exec(program.shown()) ?? [];
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();

@@ -150,6 +150,21 @@ describe('withProviders', () => {
       'providers:\n- name: a # ours\n  execConfig:\n    apiVersion: client.authentication.k8s.io/v1\n    command: x\n';
     assert.ok(withProviders('p', yaml, providers, added).startsWith(`${yaml}- name: b\n`));
   });
+
+  test('widens what is said of a provider, and leaves the rest as it is written', () => {
+    const yaml = (policy: string, servers: string) =>
+      `providers:\n- name: 'a' # ours\n  allowedServers: [ ${servers} ] # all of them\n  profileSourcedCLIArgsPolicy: ${policy} # for now\n  execConfig: { apiVersion: client.authentication.k8s.io/v1, command: x }\n`;
+    const wider: Provider = {
+      name: 'a',
+      execConfig,
+      allowedServers: ['https://a', 'https://b'],
+      profileSourcedCLIArgsPolicy: 'Append',
+      allowedArgs: ['x'],
+    };
+    const text = withProviders('p', yaml('Ignore', 'https://a'), [wider], new Set(['a']));
+    assert.ok(text.startsWith(yaml('Append', 'https://a, https://b')), text);
+    assert.match(text, /^ {2}allowedArgs:\n {2}- x$/m);
+  });
 });
 
 describe('a token', () => {
