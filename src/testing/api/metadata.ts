@@ -30,6 +30,8 @@ const ownerReference = z
     blockOwnerDeletion: optional(z.boolean()),
   })
   .transform((owner) => without(owner));
+/** Each owner once: a server merges equal references. */
+const merged = (owners: OwnerReference[]) => [...new Map(owners.map((one) => [JSON.stringify(one), one])).values()];
 /** Metadata as a client sends it. */
 const metadataSchema = z.object({
   name: optional(z.string()),
@@ -44,7 +46,7 @@ const metadataSchema = z.object({
   labels: texts,
   annotations: texts,
   finalizers: optional(z.array(z.string())),
-  ownerReferences: optional(z.array(ownerReference)),
+  ownerReferences: optional(z.array(ownerReference).transform(merged)),
 });
 
 const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];

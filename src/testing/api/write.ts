@@ -49,7 +49,7 @@ export function createObject(
 ): StoredObject {
   checkNamespace(state, type, namespace, given.metadata);
   const { generateName } = given.metadata;
-  const name = given.metadata.name ?? (generateName && generatedName(generateName)) ?? '';
+  const name = given.metadata.name ?? (generateName && freeName(state, type, namespace, generateName)) ?? '';
   const own = without({ ...given.metadata, ...unsaid, namespace });
   const metadata = { ...own, ...state.newMeta(type), name, resourceVersion: '' };
   const object = withStatus(type, prepareKind(type, { ...given, metadata }), undefined);
@@ -197,6 +197,8 @@ function checkNamespace(state: ApiState, type: ResourceType, namespace: string |
 
 const letters = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A name that nobody else has: the prefix and five letters. */
-const generatedName = (prefix: string) =>
-  prefix.slice(0, 58) + Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
+/** A name that no object has: the prefix and five letters. A server, too, tries again if there is one. */
+function freeName(state: ApiState, type: ResourceType, namespace: string | undefined, prefix: string): string {
+  const name = prefix.slice(0, 58) + Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
+  return state.find(type, namespace, name) ? freeName(state, type, namespace, prefix) : name;
+}

@@ -1,5 +1,7 @@
 // What a test sees of its own objects, and what two servers need not have alike; the rest is in test/testing/scenarios.
 import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { describe, test } from 'node:test';
 import { type Body, configMap, configMaps, startApi } from '../../fixtures/api.ts';
 
@@ -23,6 +25,39 @@ describe('an object', () => {
     });
     assert.match(`${uid} ${resourceVersion}`, /^[0-9a-f]{8}-[0-9a-f-]+ \d+$/);
     assert.deepEqual(metadata, { name: 'a', namespace: 'default', creationTimestamp: time });
+  });
+
+  test('gets a name that no other has, however many share its prefix', async (t) => {
+    const { send } = await startApi(t);
+    let letters = 0;
+    const { mock } = t.mock.method(crypto, 'randomInt', () => Math.floor(letters++ / 10));
+    syncBuiltinESMExports();
+    t.after(() => {
+      mock.restore();
+      syncBuiltinESMExports();
+    });
+    const given = { metadata: { generateName: 'run-' } };
+    const names = [await send('POST', configMaps, given), await send('POST', configMaps, given)];
+    assert.deepEqual(
+      names.map(({ code, body }) => [code, body.metadata.name]),
+      [
+        [201, 'run-bbbbb'],
+        [201, 'run-ccccc'],
+      ],
+    );
+  });
+
+  test('has each owner once, as a server merges equal references: one that is added again is no change', async (t) => {
+    const { send } = await startApi(t);
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
+    const other = { ...owner, uid: 'v' };
+    const { body } = await send('POST', configMaps, { metadata: { name: 'a', ownerReferences: [owner, other] } });
+    const again = [owner, other, { ...owner, controller: null }];
+    const json = { 'content-type': 'application/json-patch+json' };
+    const added = [{ op: 'replace', path: '/metadata/ownerReferences', value: again }];
+    const { body: patched } = await send('PATCH', `${configMaps}/a`, added, json);
+    assert.deepEqual(patched.metadata.ownerReferences, [owner, other]);
+    assert.equal(patched.metadata.resourceVersion, body.metadata.resourceVersion);
   });
 
   test('that a test sets is of a manager before the first apply', async (t) => {
