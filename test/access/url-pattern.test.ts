@@ -73,6 +73,7 @@ describe('a pattern of URLs', () => {
     ['https://h/v1', 'https://h/v2/../v1/x', true],
     ['https://h/v1', 'https://h/v1%2f..%2fv2', false],
     ['https://h/v1', 'https://h/v1%5c..', false],
+    ['https://h/v1', 'https://h/V1', false],
     ['https://b\u00fccher.example', 'https://xn--bcher-kva.example', true],
     ['socks5://Proxy.example:1080', 'socks5://proxy.example', true],
   ] as const) {

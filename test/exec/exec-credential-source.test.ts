@@ -76,11 +76,13 @@ describe('when the plugin runs', () => {
     const { plugin, clock, token, warnings } = await startSource(t, answer);
     await token();
     await plugin.answer({ exitCode: 3 });
+    const refreshes = published(t, 'plugin-run-start');
     clock.now = start + minutes(55);
     await token();
     await until(t, () => warnings() !== '');
     for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
-    assert.equal(await plugin.runs(), 2);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(refreshes.length, 1);
     assert.match(warnings(), /the old credential stays in use: .*exit code 3/);
   });
 
@@ -154,12 +156,14 @@ describe('a clock that steps', () => {
   });
 
   test('to and fro does not make a hot loop', async (t) => {
-    const { plugin, clock, token } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    const { clock, token } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    const runs = published(t, 'plugin-run-start');
     for (let i = 0; i < 200; i++) {
       clock.now = start + (i % 2) * 500;
       await token();
     }
-    assert.equal(await plugin.runs(), 1);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(runs.length, 1);
   });
 });
 

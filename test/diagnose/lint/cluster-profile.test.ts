@@ -64,6 +64,7 @@ status:
       /error: metadata\.namespace: .*\(NAME_INVALID\)/,
     ],
     ['a status that is a list', 'status: []\n', /error: status: must be an object \(PROFILE_INVALID\)/],
+    ['no cluster', 'status: { accessProviders: [{ name: a }] }\n', /accessProviders\[0\]\.cluster: is missing/],
     [
       'the earlier name',
       'status: { credentialProviders: [{ name: a, cluster: { server: https://h } }] }\n',
