@@ -58,7 +58,7 @@ export class LeaderElection {
       identity: this.identity,
       durationMs: leaseDurationMs,
       deadlineMs: renewDeadlineMs,
-      // As client-go's. A request that hangs leaves time for another.
+      // As client-go's. A renewal that hangs leaves time for another.
       requestTimeoutMs: renewDeadlineMs / 2,
       clock,
       changed: () => this.#changed(),
@@ -152,10 +152,13 @@ export class LeaderElection {
   /** Until the signal aborts. */
   async #renew(signal: AbortSignal): Promise<void> {
     const { clock, retryPeriodMs } = this.#settings;
-    for (;;) {
-      await pause(retryPeriodMs, signal, clock).catch(() => undefined);
+    for (let pauseMs = retryPeriodMs; ; ) {
+      await pause(pauseMs, signal, clock).catch(() => undefined);
       if (signal.aborted) return;
-      await this.#try(() => this.#lock.hold());
+      const start = clock.uptime();
+      const held = await this.#try(() => this.#lock.hold());
+      // Counted from the start of one that failed, as in client-go: one that hung is followed by the next at once.
+      pauseMs = held ? retryPeriodMs : retryPeriodMs - (clock.uptime() - start);
     }
   }
 

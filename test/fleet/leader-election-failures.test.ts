@@ -67,6 +67,22 @@ describe('a leader election, where something goes wrong,', () => {
     }
   });
 
+  test('asks again at once after a renewal that hung, so that a hub of a second an answer does not lose its leader to one lost packet', async (t) => {
+    const { hub, lead, version } = await startElection(t);
+    const one = await lead('one');
+    await one.clock.waiting((ms) => ms === 2_000);
+    hub.failNext('hang', 1);
+    const before = hub.stats.requests;
+    one.clock.advance(2_000);
+    await until(t, () => hub.stats.requests > before);
+    const held = version();
+    one.clock.advance(5_000);
+    await one.clock.waiting((ms) => ms <= 0);
+    one.clock.advance(0);
+    await until(t, () => version() !== held);
+    assert.equal(one.election.isLeader, true);
+  });
+
   test('ends at once when another process holds the Lease', async (t) => {
     const { hub, lead, spec } = await startElection(t);
     const one = await lead('one');
