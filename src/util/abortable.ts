@@ -24,22 +24,30 @@ export async function abortable<T>(work: () => T | Promise<T>, signal: AbortSign
 /** Lets others wait for what may hold after a change. */
 export class Changes {
   readonly #waiting = new Set<() => void>();
+  #isTold = false;
 
-  /** Something has changed: whoever waits looks again. */
+  /** Something has changed: whoever waits looks again, once for all changes of a turn. */
   readonly tell = (): void => {
-    for (const look of this.#waiting) look();
+    if (this.#isTold || this.#waiting.size === 0) return;
+    this.#isTold = true;
+    queueMicrotask(() => {
+      this.#isTold = false;
+      for (const look of this.#waiting) look();
+    });
   };
 
-  /** Resolves when the condition holds. Rejects with the signal's reason if that comes first. */
+  /** Resolves when the condition holds, which must not throw. Rejects with the signal's reason if that comes first. */
   async until(holds: () => boolean, signal?: AbortSignal): Promise<void> {
-    while (!holds()) {
-      const { promise: change, resolve: look } = Promise.withResolvers<void>();
-      this.#waiting.add(look);
-      try {
-        await abortable(() => change, signal);
-      } finally {
-        this.#waiting.delete(look);
-      }
+    if (holds()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (holds()) resolve();
+    };
+    this.#waiting.add(look);
+    try {
+      await abortable(() => promise, signal);
+    } finally {
+      this.#waiting.delete(look);
     }
   }
 }
