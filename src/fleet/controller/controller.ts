@@ -92,11 +92,13 @@ export class Controller {
   enqueue(request: EnqueueRequest): boolean {
     const { cluster, ...value } = readEnqueueRequest(request, this.name, this.#settings.for.on === 'hub');
     const key = keyOfName(value);
-    const attachments = [...this.#attachments.values()].filter(
-      ({ place }) => !place.signal.aborted && place.owns(key) && (cluster === undefined || place.name === cluster),
-    );
-    for (const { queue } of attachments) queue.add(key, value, 'change', { reason: 'enqueue' });
-    return attachments.length > 0;
+    let isQueued = false;
+    for (const { place, queue } of this.#attachments.values()) {
+      if ((cluster !== undefined && place.name !== cluster) || place.signal.aborted || !place.owns(key)) continue;
+      queue.add(key, value, 'change', { reason: 'enqueue' });
+      isQueued = true;
+    }
+    return isQueued;
   }
 
   /** Why it cannot work on an engaged cluster. */
