@@ -104,17 +104,24 @@ describe('an onEngage function', () => {
     await until(t, () => stateOf(fleet, 'one') === 'Backoff HANDLERS/CLUSTER_DISENGAGED');
   });
 
-  test('that never ends puts the cluster into Backoff after a while, and says what to do', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    const clock = new ManualClock();
-    publish('one', await spoke());
-    const fleet = run({ clock });
-    fleet.onEngage(() => new Promise(() => {}));
-    await until(t, () => stateOf(fleet, 'one') === 'Engaging HANDLERS');
-    clock.advance(60_000);
-    await until(t, () => stateOf(fleet, 'one') === 'Backoff HANDLERS/TIMEOUT');
-    assert.match(fleet.list()[0]?.message ?? '', /start long work without waiting for it/);
-  });
+  for (const isLate of [false, true]) {
+    test(`that never ends puts the cluster into Backoff after a while, and says what to do${isLate ? ', also where the cluster was engaged before it came' : ''}`, async (t) => {
+      const { publish, spoke, run } = await startHub(t);
+      const clock = new ManualClock();
+      publish('one', await spoke());
+      const fleet = run({ clock });
+      if (isLate) await until(t, () => stateOf(fleet, 'one') === 'Engaged ENGAGED');
+      const told = Promise.withResolvers<void>();
+      fleet.onEngage(() => {
+        told.resolve();
+        return new Promise(() => {});
+      });
+      await told.promise;
+      clock.advance(60_000);
+      await until(t, () => stateOf(fleet, 'one') === 'Backoff HANDLERS/TIMEOUT');
+      assert.match(fleet.list()[0]?.message ?? '', /start long work without waiting for it/);
+    });
+  }
 });
 
 describe('an onDisengage function', () => {
