@@ -74,6 +74,9 @@ const longRunning: ReadonlySet<string | undefined> = new Set(['proxy', 'exec', '
 /** A boolean parameter of an API server is true whatever its value, but for these two. */
 const streaming = /[?&](?:watch|follow)(?:=(?!(?:false|0)(?:&|$))|&|$)/i;
 
+/** A quick check that most paths do not pass: each request is asked. */
+const candidate = /\/(?:proxy|exec|attach|portforward|log|watch|debug)(?:[/?#]|$)|%/;
+
 /**
  * Whether Kubernetes calls a request long-running: an upgrade, a watch, a followed log, or a subresource such as `exec` at the
  * place of a subresource, and not an object or a namespace of that name. `basePath` is that of the cluster's server.
@@ -82,6 +85,7 @@ export function isLongRunning({ path: given, upgrade }: Dispatcher.DispatchOptio
   // A caller without types may give anything.
   const path = String(given);
   if (upgrade || streaming.test(path)) return true;
+  if (!candidate.test(path)) return false;
   const [first, second] = segmentsOf(path, basePath);
   if (first === 'debug' && second === 'pprof') return true;
   const { resource, name, subresource } = readApiPath(path, basePath) ?? {};
