@@ -61,7 +61,9 @@ async function readBody(body: StreamedBody, maxBytes: number, cluster: ClusterOf
     }
     all.push(...pieces);
   }
-  return Buffer.concat(all);
+  const [first] = all;
+  // Most answers come in one piece, which need not be copied.
+  return all.length === 1 && first ? first : Buffer.concat(all);
 }
 
 function tooLarge(maxBytes: number, cluster: ClusterOfError | undefined): RequestError {
