@@ -3,7 +3,7 @@
  * it gets, and printed with its seed.
  */
 import { parseArgs } from 'node:util';
-import { promises } from './schedule.ts';
+import { promises } from './promises.ts';
 
 const { values } = parseArgs({
   options: {
