@@ -4,7 +4,6 @@ import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import type { FakeCluster } from '../../../src/testing/index.ts';
 import { startCluster } from '../../fixtures/fleet.ts';
 import { kubeconfigFor } from '../../fixtures/fleet-hub.ts';
 import { profileOf } from '../../fixtures/operated-fleet.ts';
@@ -15,15 +14,6 @@ import { until } from '../../fixtures/until.ts';
 const namesOf = (list: readonly { readonly metadata: { readonly name: string } }[]) =>
   list.map(({ metadata }) => metadata.name);
 const condition = (profile: object | undefined) => Object(Object(profile).status).conditions?.[0];
-
-/** Who asks for tokens, from now on. */
-function mintersAt(spokes: readonly FakeCluster[]): readonly (string | undefined)[] {
-  const minters: (string | undefined)[] = [];
-  for (const spoke of spokes) {
-    spoke.onRequest = ({ url, identity }) => void (url.endsWith('/token') && minters.push(identity));
-  }
-  return minters;
-}
 
 describe('clusterprofile publish --from-kubeconfig', () => {
   test('publishes exec users by one provider with the narrowest rules, and check reaches them', async (t) => {
@@ -74,101 +64,6 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     const forced = await run('--context', 'one', '--context', 'two', '--force');
     assert.equal(forced.exitCode, 0);
     assert.match(await providers(), /^# ours\n[\s\S]* - spoke-2\n +# - spoke-2: later\n/);
-  });
-
-  test('--write-secrets puts a token and a certificate into Secrets, and into nothing else', async (t) => {
-    const { run, path, kubeconfig, spokes, hub, profiles, providers, secrets, versions } = await startPublished(t);
-    const [first, second] = spokes;
-    const { certificate, key } = first.certificateAuthority.issue({ commonName: 'admin', client: true });
-    await writeFile(path('client.crt'), certificate);
-    await writeFile(path('client.key'), key);
-    const users = { certified: { 'client-certificate': 'client.crt', 'client-key': 'client.key' } };
-    await writeFile(
-      path('kubeconfig'),
-      kubeconfig({ certified: ['certified', 1], two: ['exec-2', 2], three: ['token', 3] }, users),
-    );
-    const without = await run();
-    assert.equal(without.exitCode, 10);
-    assert.match(without.stderr, /context certified: its user has a client certificate.* --write-secrets NAMESPACE/);
-    assert.match(without.stderr, /context three: its user has a token/);
-    assert.match(without.stdout, /fleet\/two +created/);
-
-    const written = await run('--write-secrets', 'credentials');
-    assert.deepEqual([written.stderr, written.exitCode], ['', 0]);
-    assert.match(written.stdout, /fleet\/certified +created +kubeconfig-secretreader, \S+, healthy/);
-    assert.match(written.stdout, /fleet\/three +created +kubeconfig-secretreader, \S+, healthy/);
-    const [, readerOf] = parse(await providers()).providers;
-    assert.deepEqual(readerOf.execConfig.args, [
-      '--namespace',
-      'credentials',
-      '--label',
-      'x-k8s.io/cluster-manager=clusterprofile-publish',
-    ]);
-    assert.deepEqual(readerOf.allowedProfiles, { namespaces: ['fleet'] });
-    const everything = [written.stdout, await providers(), JSON.stringify(profiles())].join();
-    for (const secret of ['token-3', key, Buffer.from(key).toString('base64')]) assert.ok(!everything.includes(secret));
-
-    const before = [...versions(), ...secrets('credentials').map(({ metadata }) => metadata.resourceVersion)];
-    const again = await run('--write-secrets', 'credentials', '-o', 'json');
-    assert.equal(JSON.parse(again.stdout).items.length, 3);
-    assert.doesNotMatch(again.stdout, /token-3/);
-    assert.deepEqual(
-      [...versions(), ...secrets('credentials').map(({ metadata }) => metadata.resourceVersion)],
-      before,
-    );
-    assert.equal(second.stats.unauthorized, 0);
-    assert.equal(hub.stats.unauthorized, 0);
-  });
-
-  test('--service-account gives each cluster an identity of its own, and the next run renews its token if it is due or refused', async (t) => {
-    const { run, spokes, secrets } = await startPublished(t);
-    const flags = ['--service-account', 'fleet-controller', '--cluster-role', 'edit', '-n', 'fleet'];
-    const first = await run(...flags, '--token-lifetime', '10m');
-    assert.deepEqual([first.stderr, first.exitCode], ['', 0]);
-    assert.match(first.stdout, /fleet\/one +created +kubeconfig-secretreader, \S+, healthy/);
-    const [, , third] = spokes;
-    const identity = 'system:serviceaccount:kube-system:fleet-controller';
-    assert.ok((third.stats.byIdentity.get(identity) ?? 0) > 0);
-    const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' };
-    const [bound] = third.list(binding);
-    assert.deepEqual(Object(bound).roleRef.name, 'edit');
-    const versions = () =>
-      Object.fromEntries(secrets('fleet').map(({ metadata: { name, resourceVersion } }) => [name, resourceVersion]));
-    const before = versions();
-    const minted = mintersAt(spokes);
-    const account = {
-      apiVersion: 'v1',
-      kind: 'ServiceAccount',
-      metadata: { namespace: 'kube-system', name: 'fleet-controller' },
-    };
-    spokes[0].delete(account);
-    const { stdout } = await run(...flags, '--token-lifetime', '10m');
-    // The account of the first is gone, the second's token is good, and the third renews its own.
-    assert.match(stdout, /fleet\/one +unchanged .*, healthy/);
-    assert.deepEqual(minted.toSorted(), ['controller', identity]);
-    const { one, two, three } = versions();
-    assert.deepEqual([one === before.one, two === before.two, three === before.three], [false, true, false]);
-  });
-
-  test('--service-account takes the token alone from a Secret that others have changed, and runs nothing that it names', async (t) => {
-    const { run, spokes, secrets, hub, path } = await startPublished(t);
-    const flags = ['--service-account', 'fleet-controller', '--cluster-role', 'edit', '-n', 'fleet'];
-    await run(...flags, '--token-lifetime', '10m');
-    const three = secrets('fleet').find(({ metadata }) => metadata.name === 'three');
-    assert.ok(three);
-    const written = JSON.parse(Buffer.from(String(Object(three.data).kubeconfig), 'base64').toString());
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'touch', args: [path('ran')] };
-    const changed = {
-      ...written,
-      users: [...written.users, { name: 'other', user: { exec: { ...exec, interactiveMode: 'Never' } } }],
-      contexts: [{ name: 'other', context: { cluster: written.clusters[0].name, user: 'other' } }],
-      'current-context': 'other',
-    };
-    hub.set({ ...three, data: { kubeconfig: Buffer.from(JSON.stringify(changed)).toString('base64') } });
-    const minted = mintersAt(spokes);
-    await run(...flags, '--context', 'three');
-    assert.deepEqual(minted, ['system:serviceaccount:kube-system:fleet-controller']);
-    assert.ok(!existsSync(path('ran')));
   });
 
   test('reports what is wrong with one context or cluster, and publishes the others', async (t) => {
@@ -320,59 +215,5 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     const args = ['publish', '--from-kubeconfig', path('kubeconfig')];
     const usage = await runProgram(t, args, { env });
     assert.deepEqual([usage.exitCode, usage.stderr.split('\n')[0]], [2, 'error: the provider file is missing']);
-  });
-});
-
-describe('clusterprofile publish --from-cluster-api', () => {
-  test('publishes the kubeconfigs that Cluster API keeps, copies nothing, and needs nothing when one is rotated', async (t) => {
-    const { runClusterApi, spokes, hub, env, path, providers, secrets } = await startPublished(t);
-    const [first, second] = spokes;
-    const secret = (name: string, cluster: string, value: string) => ({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      type: 'cluster.x-k8s.io/secret',
-      metadata: { namespace: 'team', name, labels: { 'cluster.x-k8s.io/cluster-name': cluster } },
-      data: { value: Buffer.from(value).toString('base64') },
-    });
-    hub.add([
-      secret('prod-kubeconfig', 'prod', first.kubeconfig()),
-      secret('prod-ca', 'prod', 'not a kubeconfig'),
-      secret('prod-user-kubeconfig', 'prod', first.kubeconfig()),
-      secret('broken-kubeconfig', 'broken', '{"clusters": 7}'),
-      secret('long-kubeconfig', 'long', '#'.repeat(200_000)),
-      secret(
-        'file-kubeconfig',
-        'file',
-        first.kubeconfig().replace(/"certificate-authority-data":"[^"]*"/, '"certificate-authority":"/etc/ca.pem"'),
-      ),
-      secret(
-        'odd-kubeconfig',
-        'odd',
-        first.kubeconfig().replace('"token":', '"auth-provider":{"name":{"toString":1}},"token":'),
-      ),
-    ]);
-    const { stdout, stderr, exitCode } = await runClusterApi('-A');
-    assert.equal(exitCode, 10);
-    assert.match(stdout, /^clusterprofile team\/prod +created +cluster-api-team, \S+, healthy/);
-    assert.match(stderr, /^not published: secret team\/broken-kubeconfig: .*clusters: must be a list$/m);
-    assert.match(
-      stderr,
-      /^not published: secret team\/long-kubeconfig: it has more than 131072 characters: write a kubeconfig/m,
-    );
-    assert.match(
-      stderr,
-      /^not published: secret team\/file-kubeconfig: .*\/etc\/ca\.pem cannot be read \(a Secret has no files\)$/m,
-    );
-    assert.match(stderr, /^not published: secret team\/odd-kubeconfig: its user has the auth-provider /m);
-    assert.deepEqual(parse(await providers()).providers[0].allowedProfiles, { namespaces: ['team'] });
-    assert.equal(secrets('team').length, 7);
-    first.setTokens({ rotated: 'controller' });
-    hub.set(secret('prod-kubeconfig', 'prod', first.kubeconfig()));
-    const flags = ['-n', 'team', '--clusterprofile-provider-file', path('providers.yaml')];
-    const check = await runProgram(t, ['check', ...flags], { env });
-    assert.match(check.stdout, /1 cluster: 1 ok/);
-    hub.add(secret('second-kubeconfig', 'second', second.kubeconfig()));
-    const named = await runClusterApi('-n', 'team', '--name-pattern', '{namespace}', '--dry-run');
-    assert.match(named.stderr, /: its name team\/team is taken by secret team\/\S+: choose another --name-pattern$/m);
   });
 });
