@@ -64,7 +64,7 @@ export interface NamedExtension {
 }
 
 /** @internal As in Kubernetes, `null` and an empty string mean absent. */
-export const text = (what: string) =>
+export const optionalText = (what: string) =>
   z
     .string(mustBe(what))
     .nullish()
@@ -77,12 +77,12 @@ const flag = z
 /** @internal */
 export const clusterSchema = z.object(
   {
-    server: text('an https:// URL'),
-    'tls-server-name': text('a host name'),
+    server: optionalText('an https:// URL'),
+    'tls-server-name': optionalText('a host name'),
     'insecure-skip-tls-verify': flag,
-    'certificate-authority': text('a path'),
-    'certificate-authority-data': text('the base64 of PEM certificates'),
-    'proxy-url': text('an http, https or socks5 URL'),
+    'certificate-authority': optionalText('a path'),
+    'certificate-authority-data': optionalText('the base64 of PEM certificates'),
+    'proxy-url': optionalText('an http, https or socks5 URL'),
     'disable-compression': flag,
     extensions: z
       .array(

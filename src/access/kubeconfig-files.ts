@@ -5,7 +5,7 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
-import { text } from './cluster-profile.ts';
+import { optionalText } from './cluster-profile.ts';
 import { keysOf, mustBe, schemaProblems } from './schema-problems.ts';
 import { kubernetesYaml, parseYaml, type YamlText } from './yaml-text.ts';
 
@@ -56,7 +56,7 @@ export interface MergedKubeconfig {
 }
 
 /** Any text; absent if it is empty. */
-export const anyText = text('text (quote numbers and booleans)');
+export const anyText = optionalText('text (quote numbers and booleans)');
 
 const entries = (field: string) =>
   z

@@ -60,8 +60,8 @@ function scan(text: string): Scanned | undefined {
   for (const section of text.split(/^(?=[^ #\n-])/m)) {
     const [head = ''] = section.split('\n', 1);
     const [, key, value = ''] = /^([A-Za-z][\w-]*):(?: +(.*))?$/.exec(head.trimEnd()) ?? [];
-    const isOnce = key !== undefined && !seen.has(key) && !/^[&*!|>]/.test(value);
-    if (!isOnce && !isComment(section)) return undefined;
+    const isPlain = key !== undefined && !seen.has(key) && !/^[&*!|>]/.test(value);
+    if (!isPlain && !hasNoContent(section)) return undefined;
     if (key !== undefined) seen.add(key);
     const list = value === '' ? lists.find((one) => one === key) : undefined;
     if (list === undefined && /^-/m.test(section)) return undefined;
@@ -74,10 +74,10 @@ function scan(text: string): Scanned | undefined {
 
 /** Puts the items of a list under their names. `false` if they are not written as kubectl writes them. */
 function readItems(text: string, found: Map<string, string>): boolean {
-  // No further in than a pattern may have it.
+  // It becomes part of patterns, so it must not be long. kubectl writes none.
   const [, indent = ''] = /^( {0,99})-/m.exec(text) ?? [];
   const [before = '', ...items] = text.split(new RegExp(`^(?=${indent}-)`, 'm'));
-  if (!isComment(before)) return false;
+  if (!hasNoContent(before)) return false;
   const beginning = new RegExp(`^${indent}- [^ \n]`);
   const furtherOut = new RegExp(`\n {0,${indent.length}}[^ #\n]`);
   const nameField = new RegExp(`^${indent}(?:- |  )name:(.*)`, 'gm');
@@ -90,8 +90,8 @@ function readItems(text: string, found: Map<string, string>): boolean {
   return true;
 }
 
-/** Whether there is nothing else. */
-function isComment(text: string): boolean {
+/** Whether there are only blank lines and comments. */
+function hasNoContent(text: string): boolean {
   return !/^ *[^ #\n]/m.test(text);
 }
 

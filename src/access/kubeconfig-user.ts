@@ -1,9 +1,9 @@
 /** Reads the user of a kubeconfig: its plugin, its static credentials, and the user that it impersonates. Pure. */
 import { z } from 'zod';
-import { text } from './cluster-profile.ts';
+import { optionalText } from './cluster-profile.ts';
 import { type ImpersonationHeaders, impersonationHeaders } from './impersonation.ts';
 import { anyText, type KubeconfigEntry } from './kubeconfig-files.ts';
-import { environmentOf, envVarSchema, execConfigSchema, interactiveMode } from './provider-schema.ts';
+import { environmentSchema, envVarSchema, execConfigSchema, interactiveMode } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
 import { mustBe } from './schema-problems.ts';
 
@@ -36,9 +36,9 @@ export const userSchema = z.object({
     // Lenient, like kubectl: a file that works there works here.
     .object({
       ...execConfigSchema.shape,
-      env: environmentOf(lenientEnvVar),
+      env: environmentSchema(lenientEnvVar),
       provideClusterInfo: execConfigSchema.shape.provideClusterInfo.nullish(),
-      installHint: text('text'),
+      installHint: optionalText('text'),
       interactiveMode: z.preprocess((value) => value || undefined, interactiveMode.optional()),
     })
     .nullish(),

@@ -38,7 +38,7 @@ export const envVarSchema = z.strictObject(
 );
 
 /** @internal A list of variables, each name once. */
-export const environmentOf = <T extends z.ZodType<EnvVar>>(variable: T) =>
+export const environmentSchema = <T extends z.ZodType<EnvVar>>(variable: T) =>
   z
     .array(variable, mustBe('a list of objects with name and value'))
     .nullish()
@@ -56,7 +56,7 @@ export const execConfigSchema = z.strictObject(
       .array(z.string(mustBe('text (quote numbers and booleans)')).refine(withoutNul, noNul), mustBe('a list of text'))
       .nullish()
       .transform((args) => args ?? []),
-    env: environmentOf(envVarSchema),
+    env: environmentSchema(envVarSchema),
     provideClusterInfo: z.boolean(mustBe('true or false')).default(false),
     installHint: z.string(mustBe('text')).optional(),
     interactiveMode: interactiveMode.default('Never'),

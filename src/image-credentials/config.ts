@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
 import type { EnvVar } from '../access/provider.ts';
-import { fieldPath, schemaProblems } from '../access/schema-problems.ts';
+import { fieldPath, mustBe, schemaProblems } from '../access/schema-problems.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { isSubdomain } from '../util/hosts.ts';
@@ -36,7 +36,6 @@ export interface ImageProvider {
   readonly tokenAttributes: TokenAttributes | undefined;
 }
 
-const mustBe = (what: string) => ({ error: `must be ${what}` });
 const text = z.string(mustBe('text (quote numbers and booleans)'));
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 const listOf = <T extends z.ZodType>(item: T, what: string) =>

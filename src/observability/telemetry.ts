@@ -4,7 +4,7 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { channel, hasSubscribers } from 'node:diagnostics_channel';
+import { type Channel, channel } from 'node:diagnostics_channel';
 import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from '../errors/index.ts';
 import { callSafely } from './callbacks.ts';
 import { warnOnStderr } from './logger.ts';
@@ -119,17 +119,26 @@ export type Observer = ObserverOf<Events>;
 
 /** Reports events to an observer and to the subscribers of their channels, whose names are those of the events after `prefix`. */
 export function reporter<E>(prefix: string) {
-  const channelOf = (name: string) => `clusterprofile-credentials:${prefix}${name}`;
+  // A channel lives as long as somebody holds it.
+  const channels = new Map<string, Channel>();
+  const channelOf = (name: string): Channel => {
+    const known = channels.get(name);
+    if (known) return known;
+    const made = channel(`clusterprofile-credentials:${prefix}${name}`);
+    channels.set(name, made);
+    return made;
+  };
   return {
     /** Whether the event has a receiver: a request should cost nothing without one. */
     isObserved(observer: ObserverOf<E> | undefined, name: keyof E & string): boolean {
-      return observer?.[name] !== undefined || hasSubscribers(channelOf(name));
+      return observer?.[name] !== undefined || channelOf(name).hasSubscribers;
     },
     /** An observer that throws or rejects is ignored. If a subscriber throws, Node raises an uncaught exception, as on every channel. */
     emit<K extends keyof E & string>(observer: ObserverOf<E> | undefined, name: K, event: E[K]): void {
       const observe = observer?.[name];
       if (observe) callSafely(`an observer of ${prefix}${name}`, () => observe(event), warnOnStderr);
-      if (hasSubscribers(channelOf(name))) channel(channelOf(name)).publish(event);
+      const subscribers = channelOf(name);
+      if (subscribers.hasSubscribers) subscribers.publish(event);
     },
   };
 }

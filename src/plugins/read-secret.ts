@@ -33,7 +33,7 @@ interface TokenRequest {
   readonly expirationSeconds: number;
 }
 
-/** With the settings of the TokenRequest, if a new token is wanted. Throws an error whose message says what to write instead. */
+/** The settings, with a TokenRequest if a new token is wanted. Throws an error whose message says what to write instead. */
 function readSettings(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],

@@ -16,7 +16,7 @@ import {
   type Completes,
   commonOptions,
   hubOptions,
-  keyOf,
+  longNameOf,
   namesOf,
   type OptionSpec,
   Options,
@@ -115,7 +115,7 @@ const takesValueSomewhere = (option: string) =>
   [anyVerb, ...verbs].some((verb) => specsOf(verb).some((spec) => takesValue(spec) && namesOf(spec).includes(option)));
 
 function optionsOf(verb: Verb): readonly Suggestion[] {
-  const own = specsOf(verb).map((spec) => ({ value: `--${keyOf(spec)}`, about: spec.about }));
+  const own = specsOf(verb).map((spec) => ({ value: `--${longNameOf(spec)}`, about: spec.about }));
   return [...own, { value: '--help', about: 'show the help' }];
 }
 
@@ -127,7 +127,7 @@ interface Given {
 
 function readGiven(words: readonly string[], verb: Verb): Given {
   const specs = specsOf(verb);
-  const options = Object.fromEntries(specs.map((spec) => [keyOf(spec), toParse(spec)]));
+  const options = Object.fromEntries(specs.map((spec) => [longNameOf(spec), toParse(spec)]));
   const switches = new Set(specs.filter((spec) => !takesValue(spec)).flatMap(namesOf));
   // Go's flags may have one dash.
   const args = normalizeArguments(words, switches).map((word) => word.replace(/^-(?=clusterprofile-)/, '--'));
@@ -136,7 +136,7 @@ function readGiven(words: readonly string[], verb: Verb): Given {
   const isWaiting = last?.kind === 'option' && last.value === undefined;
   return {
     values,
-    waiting: isWaiting ? specs.find((spec) => keyOf(spec) === last.name && takesValue(spec)) : undefined,
+    waiting: isWaiting ? specs.find((spec) => longNameOf(spec) === last.name && takesValue(spec)) : undefined,
   };
 }
 

@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { at, nearest, parseYaml, printableLines } from '../diagnose/index.ts';
 import { configFile } from './cache.ts';
 import { Failure } from './failure.ts';
-import { keyOf, type Verb } from './verb.ts';
+import { hubContextOf, takes, type Verb } from './verb.ts';
 
 const fields = ['kubeconfig', 'context', 'namespace', 'providerFile'] as const;
 type Field = (typeof fields)[number];
@@ -58,8 +58,6 @@ function pathIn(folder: string, path: string): string {
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(folder, path);
 }
 
-const takes = (verb: Verb, option: string) => verb.options.some((spec) => keyOf(spec) === option);
-
 /**
  * Adds the defaults to the options of a call. `used` names the defaults that took effect. Throws the `Failure` that came instead of them if
  * the verb would use them.
@@ -74,12 +72,11 @@ export function withDefaults(
   const { values } = defaults;
   const has = (option: string) => options[option] !== undefined && options[option] !== false;
   const readsFiles = has('filename');
-  // The option context of `publish` is another one.
-  const hubContext = takes(verb, 'hub-context') ? 'hub-context' : 'context';
+  const hubContext = hubContextOf(verb);
   // A file and a context belong together. An empty KUBECONFIG means the service account of a pod.
   const isHubGiven = has('kubeconfig') || has(hubContext) || process.env.KUBECONFIG !== undefined;
   const takesHub = takes(verb, 'kubeconfig') && !isHubGiven && (!readsFiles || verb.runsPlugins === true);
-  // That of ClusterProfiles: `shards` looks for Leases.
+  // The default namespace is that of ClusterProfiles; `shards` reads Leases.
   const hasNamespace = has('namespace') || has('all-namespaces');
   const takesNamespace = takes(verb, 'namespace') && verb.name !== 'shards' && !readsFiles && !hasNamespace;
   const namesProviders = providerFlags.some((flag) =>

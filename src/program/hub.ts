@@ -23,7 +23,7 @@ import { durationOf, isReadOnce, kubeconfigPaths, readSource } from './input.ts'
 import { hubOfUser } from './kubeconfig/entries.ts';
 import { leadPluginsTo } from './plugin-hub.ts';
 import { clusterProfiles, type Resource, type Selectors } from './resources.ts';
-import type { Call, Options } from './verb.ts';
+import { type Call, hubContextOf, type Options } from './verb.ts';
 
 /** Milliseconds for one answer of the hub. */
 const defaultAnswerMs = 30_000;
@@ -214,8 +214,7 @@ export async function hubOfPlugins(call: Call): Promise<HubReader | undefined> {
 async function open({ options, signal, verb }: Call): Promise<HubReader> {
   const as = impersonated(options);
   const path = options.text('kubeconfig');
-  // The option context of `publish` is another one.
-  const context = options.text('hub-context') ?? options.text('context');
+  const context = options.text(hubContextOf(verb));
   const answerMs = toAnswerMs(options.text('request-timeout'));
   const source = path === undefined ? undefined : await sourceOf(path, signal);
   let found = openKubeconfig(source, context);

@@ -20,9 +20,7 @@ import type { Call } from './verb.ts';
 export async function providersOf(call: Call): Promise<CallProviders> {
   const own = pickFlags(call.providerFlags);
   const workload = call.options.text('from-pod-args');
-  // Most calls have none.
-  const found =
-    workload === undefined ? undefined : await (await import('./workload.ts')).findContainer(call, workload);
+  const found = workload === undefined ? undefined : await findIn(call, workload);
   const pod = found && pickFlags(textsOf(found.container));
   const values = { ...pod?.values, ...own.values };
   const { providers: flagged, providerFile, options } = parseFlags(values, [...(pod?.problems ?? []), ...own.problems]);
@@ -34,6 +32,12 @@ export async function providersOf(call: Call): Promise<CallProviders> {
   const providers = joinProviders(flagged, file);
   if (options.hardened) checkHardened(providers, file ? `provider file ${file.path}` : 'flags');
   return { providers, options };
+}
+
+/** Most calls name no workload, and do not load what finds one. */
+async function findIn(call: Call, workload: string) {
+  const { findContainer } = await import('./workload.ts');
+  return findContainer(call, workload);
 }
 
 /** For verbs that can do nothing without one. */

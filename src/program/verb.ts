@@ -16,7 +16,7 @@ export interface OptionSpec {
 /** `-n` and `--namespace`. */
 export const namesOf = ({ flags }: OptionSpec) => flags.replace(/ <.*/, '').split(', ');
 /** The long name without dashes, by which `Options` has it. */
-export const keyOf = (spec: OptionSpec) => namesOf(spec).at(-1)?.slice(2) ?? '';
+export const longNameOf = (spec: OptionSpec) => namesOf(spec).at(-1)?.slice(2) ?? '';
 export const takesValue = ({ flags }: OptionSpec) => flags.includes('<');
 
 /** What a shell can complete with. */
@@ -130,8 +130,15 @@ export const profileOptions: readonly OptionSpec[] = [
   },
 ];
 
+export const takes = (verb: Verb, option: string) => verb.options.some((spec) => longNameOf(spec) === option);
+
+/** The option that names the hub's context: `--context` of `publish` chooses contexts of its source. */
+export const hubContextOf = (verb: Verb) => (takes(verb, 'hub-context') ? 'hub-context' : 'context');
+
 /** Of verbs that take one name. */
-export const oneProfileOptions = profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags));
+export const oneProfileOptions = profileOptions.filter(
+  (spec) => !['all-namespaces', 'selector'].includes(longNameOf(spec)),
+);
 
 /** Where the access providers come from, beside the `--clusterprofile-*` flags. `providers.ts` reads them. */
 export const providerOptions: readonly OptionSpec[] = [

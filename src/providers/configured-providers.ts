@@ -20,17 +20,17 @@ export interface ProviderFile {
 export class Configured {
   readonly providers: readonly ConfiguredProvider[];
   /** Those from flags or from code, which a reload of the file does not change. */
-  readonly fromFlags: readonly ConfiguredProvider[];
+  readonly fixed: readonly ConfiguredProvider[];
   readonly file: ProviderFile | undefined;
 
   /**
    * @param path - of the provider file
    * @throws {ConfigurationError}
    */
-  constructor(fromFlags: readonly ConfiguredProvider[], path: string | undefined) {
-    this.fromFlags = fromFlags;
+  constructor(fixed: readonly ConfiguredProvider[], path: string | undefined) {
+    this.fixed = fixed;
     this.file = path === undefined ? undefined : readProviderFile(path);
-    this.providers = joinProviders(fromFlags, this.file);
+    this.providers = joinProviders(fixed, this.file);
   }
 }
 
@@ -39,14 +39,14 @@ export class Configured {
  * @throws {ConfigurationError}
  */
 export function joinProviders(
-  fromFlags: readonly ConfiguredProvider[],
+  fixed: readonly ConfiguredProvider[],
   file: ProviderFile | undefined,
 ): readonly ConfiguredProvider[] {
-  if (!file) return fromFlags;
+  if (!file) return fixed;
   const { path, text } = file;
   const fromFile = parseProviderFile(text, path);
-  const twice = fromFlags.filter(({ name }) => fromFile.some((other) => other.name === name));
-  if (twice.length === 0) return [...fromFlags, ...fromFile];
+  const twice = fixed.filter(({ name }) => fromFile.some((other) => other.name === name));
+  if (twice.length === 0) return [...fixed, ...fromFile];
   throw new ConfigurationError(
     'FLAG_INVALID',
     'flags',

@@ -56,7 +56,7 @@ export class CredentialProviders {
   constructor(configured: Configured, options?: CredentialProvidersOptions);
   constructor(given: readonly Provider[] | Configured, options: CredentialProvidersOptions = {}) {
     const configured = given instanceof Configured ? given : new Configured(configureProviders(given), undefined);
-    const { providers, fromFlags, file } = configured;
+    const { providers, fixed, file } = configured;
     this.#providers = providers;
     const settings = parseOptions(options);
     if (settings.hardened) checkHardened(providers, 'providers');
@@ -69,7 +69,7 @@ export class CredentialProviders {
         'there is no provider file to watch: use fromFile, or fromFlags with --clusterprofile-provider-file';
       throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'watchProviderFile', message }]);
     }
-    this.#watch(file, fromFlags, settings);
+    this.#watch(file, fixed, settings);
   }
 
   /**
@@ -200,13 +200,13 @@ export class CredentialProviders {
     return this.#providers.find(({ name }) => name === provider);
   }
 
-  #watch(file: ProviderFile, fromFlags: readonly ConfiguredProvider[], { logger, hardened }: Settings): void {
+  #watch(file: ProviderFile, fixed: readonly ConfiguredProvider[], { logger, hardened }: Settings): void {
     const { path } = file;
     const stop = watchFile(path, file.text, (reading) => {
       let next: readonly ConfiguredProvider[];
       try {
         if ('code' in reading) throw unreadableProviderFile(path, reading.code);
-        next = joinProviders(fromFlags, { path, text: reading.text });
+        next = joinProviders(fixed, { path, text: reading.text });
         if (hardened) checkHardened(next, `provider file ${path}`);
       } catch (error) {
         const message = error instanceof Error ? error.message : 'cannot be read';

@@ -29,18 +29,21 @@ export function exportKubeconfig({
   destination,
   credentialFiles,
 }: RestConfigParts): string {
-  const { config: _, ...cluster } = toExecCluster(access.cluster, undefined);
-  const { config, appendIfNotExists: __, ...exec }: Partial<ResolvedExec> = access.exec ?? {};
-  const extension = { name: 'client.authentication.k8s.io/exec', extension: config };
+  const { cluster, exec } = access;
+  const { config, ...fields } = toExecCluster(cluster, exec?.config);
+  const extensions =
+    exec?.config === undefined
+      ? {}
+      : { extensions: [{ name: 'client.authentication.k8s.io/exec', extension: config }] };
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name, cluster: { ...cluster, extensions: config === undefined ? undefined : [extension] } }],
+    clusters: [{ name, cluster: { ...fields, ...extensions } }],
     users: [
       {
         name: user,
         user: {
-          exec: access.exec && exec,
+          ...(exec ? { exec: execFields(exec) } : {}),
           ...credentialFiles,
           ...impersonationFields(destination.impersonation),
         },
@@ -49,6 +52,18 @@ export function exportKubeconfig({
     contexts: [{ name, context: { cluster: name, user, namespace } }],
     'current-context': name,
   });
+}
+
+function execFields({
+  apiVersion,
+  command,
+  args,
+  env,
+  provideClusterInfo,
+  installHint,
+  interactiveMode,
+}: ResolvedExec) {
+  return { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode };
 }
 
 /** The headers as a kubeconfig has them. */

@@ -125,7 +125,7 @@ async function reasonOf(response: IncomingMessage, dispatcher: AuthenticatedDisp
   const timer = setTimeout(() => response.destroy(), reasonMs);
   try {
     const text = (await readBeginning(response, longestReason)).toString();
-    return readStatus(text, (...shown) => dispatcher.shown(...shown)).message;
+    return readStatus(text, (given, length) => dispatcher.shown(given, length)).message;
   } catch {
     return undefined;
   } finally {

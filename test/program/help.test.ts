@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type { Verb } from '../../src/program/verb.ts';
-import { commonOptions, keyOf, namesOf } from '../../src/program/verb.ts';
+import { commonOptions, longNameOf, namesOf } from '../../src/program/verb.ts';
 import { verbs } from '../../src/program/verbs.ts';
 
 const folder = new URL('../../src/program/', import.meta.url);
@@ -27,7 +27,7 @@ const readBy = (file: URL) =>
 describe('the help', () => {
   for (const verb of verbs) {
     test(`of ${verb.name} shows the options that it reads, and no other`, () => {
-      const shown = verb.options.map(keyOf);
+      const shown = verb.options.map(longNameOf);
       const source = filesOf(verb)
         .map((file) => readFileSync(file, 'utf8'))
         .join('\n');

@@ -1,7 +1,7 @@
 /** First in, first out, and each item once. All of it takes constant time. */
 export class Fifo<T> {
   readonly #items = new Set<T>();
-  /** Stands behind what has gone: another one would have to look for the first item. */
+  /** Kept between shifts: a new iterator would step over the places of deleted items again. */
   readonly #rest = this.#items.values();
 
   get size(): number {

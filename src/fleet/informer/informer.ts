@@ -54,7 +54,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly #store: Store<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
   readonly #listener: InformerListener;
-  /** Of the cache, and of the two below. */
+  /** Of the objects, `#version` and `#hasSynced`. */
   readonly #changes = new Changes();
   /** The cache has everything up to this version. It may go back, if a server was restored from a backup. */
   #version: string | undefined;

@@ -109,7 +109,7 @@ export class LeaseView {
     this.#durationMs = durationMs;
   }
 
-  /** Another one after each change that is seen; `undefined` while nothing is known of it, not even that it does not exist. */
+  /** Another one after each change that is seen, and when its duration starts again; `undefined` while nothing is known of it, not even that it does not exist. */
   get observation(): object | undefined {
     return this.#observation;
   }

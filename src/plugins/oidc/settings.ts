@@ -200,7 +200,7 @@ function readProof(one: One): Proof {
   return { kind: 'key', file: first.file, keyId, algorithm };
 }
 
-/** A secret goes there. */
+/** Throws unless it is https, since a secret is sent there. */
 function urlOf(name: Name, text: string | undefined): URL | undefined {
   if (text === undefined) return undefined;
   if (name === 'issuer' && URL.parse(text)?.pathname.includes('/.well-known/')) {

@@ -36,7 +36,7 @@ export async function updateFile(
   { lockMs = 5_000 }: { readonly lockMs?: number } = {},
 ): Promise<void> {
   const asNamed = resolve(path);
-  const file = withoutErrno(asNamed, () => {
+  const file = asFailure(asNamed, () => {
     makeFolder(dirname(asNamed));
     return behindLinks(asNamed);
   });
@@ -54,7 +54,7 @@ export async function updateFile(
       taken.push(lock);
     }
     // Nothing waits from here on, so that no signal comes between.
-    withoutErrno(asNamed, () => replace(file, update, early));
+    asFailure(asNamed, () => replace(file, update, early));
   } finally {
     release();
     process.off('exit', release);
@@ -143,8 +143,8 @@ async function takeLock(lock: string, file: string, signal: AbortSignal, until: 
   }
 }
 
-/** What the system refuses is a `Failure`. */
-function withoutErrno<T>(path: string, work: () => T): T {
+/** Throws a `Failure` if the system refuses it. */
+function asFailure<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {

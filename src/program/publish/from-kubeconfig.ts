@@ -196,7 +196,7 @@ function read(path: string): string {
   }
 }
 
-/** Whoever wrote a Secret must not have this machine's files read. */
+/** Whoever wrote a Secret must not have this machine's files read. The message shows the `code` as it shows ENOENT. */
 function noFile(): never {
   throw Object.assign(new Error('no file'), { code: 'a Secret has no files' });
 }

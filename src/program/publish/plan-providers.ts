@@ -253,33 +253,31 @@ function widened(provider: Provider, { source: { cluster }, exec }: Need): Provi
   const isOpenToArgs = provider.profileSourcedCLIArgsPolicy === 'Append';
   const isOpenToEnvs = (provider.profileSourcedEnvVarsPolicy ?? 'Ignore') !== 'Ignore';
   const hasServers = provider.allowedServers !== undefined;
-  let problem: string | undefined;
-  /** A list that is there has to have the values; one that is not, only if it is needed. */
-  const list = (field: keyof typeof isExact, values: readonly (string | undefined)[], isNeeded: boolean) => {
+  const lists: readonly (readonly [keyof typeof isExact, readonly (string | undefined)[], boolean])[] = [
+    ['allowedServers', [server], hasServers],
+    ['allowedServerNames', [tlsServerName], hasServers],
+    ['allowedProxies', [proxyUrl], hasServers],
+    ['allowedArgs', args, !isOpenToArgs],
+    ['allowedEnvVars', envs.map(({ name }) => name), !isOpenToEnvs],
+  ];
+  const additions = lists.flatMap(([field, values, isNeeded]) => {
     const { [field]: before } = provider;
-    if (!isNeeded && !before) return {};
+    // A list that is there has to have the values; one that is not, only if it is needed.
+    if (!isNeeded && !before) return [];
     const added = values.filter((value) => value !== undefined).filter((value) => !before?.includes(value));
+    return added.length === 0 ? [] : [{ field, before, added }];
+  });
+  for (const { field, added } of additions) {
     const pattern = added.find((value) => !isExact[field](value));
-    if (pattern !== undefined) {
-      problem ??= `${JSON.stringify(pattern)} would not stand for itself alone in ${field} of provider ${provider.name}: write it without * and without the form of a CIDR, or write the provider yourself`;
-    }
-    return added.length === 0 ? {} : { [field]: [...(before ?? []), ...new Set(added)] };
-  };
-  const wider: Provider = {
+    if (pattern === undefined) continue;
+    return `${JSON.stringify(pattern)} would not stand for itself alone in ${field} of provider ${provider.name}: write it without * and without the form of a CIDR, or write the provider yourself`;
+  }
+  return {
     ...provider,
     ...(insecureSkipTlsVerify ? { allowInsecureTLS: true } : {}),
-    ...list('allowedServers', [server], hasServers),
-    ...list('allowedServerNames', [tlsServerName], hasServers),
-    ...list('allowedProxies', [proxyUrl], hasServers),
     ...(args.length === 0 ? {} : { profileSourcedCLIArgsPolicy: 'Append' }),
-    ...list('allowedArgs', args, !isOpenToArgs),
     // A kubeconfig's variables beat those of the process.
     ...(envs.length === 0 || isOpenToEnvs ? {} : { profileSourcedEnvVarsPolicy: 'Replace' }),
-    ...list(
-      'allowedEnvVars',
-      envs.map(({ name }) => name),
-      !isOpenToEnvs,
-    ),
+    ...Object.fromEntries(additions.map(({ field, before = [], added }) => [field, [...before, ...new Set(added)]])),
   };
-  return problem ?? wider;
 }

@@ -22,7 +22,7 @@ import { clusterProfiles } from '../resources.ts';
 import { sideBySide } from '../table.ts';
 import type { Served } from './plan-providers.ts';
 import { managerLabel } from './secrets.ts';
-import { fullName, type Place } from './source.ts';
+import { fullName, type ProfileName } from './source.ts';
 
 /** The kind of its source: another kind's profiles are not pruned. */
 const sourceAnnotation = 'clusterprofile-credentials/source';
@@ -62,22 +62,22 @@ export class Profiles {
   }
 
   /** The cluster manager that the profile of this name belongs to, if it is another one. */
-  otherManagerOf(place: Place): string | undefined {
+  otherManagerOf(place: ProfileName): string | undefined {
     const known = this.#known.get(fullName(place));
     const manager = known?.spec?.clusterManager?.name;
     return known && manager !== this.#options.clusterManager ? (manager ?? '') : undefined;
   }
 
   /** Whether there is a profile of this name, which this manager has written. */
-  isOurs(place: Place): boolean {
+  isOurs(place: ProfileName): boolean {
     return this.#known.has(fullName(place)) && this.otherManagerOf(place) === undefined;
   }
 
-  conditionOf(place: Place): Condition | undefined {
+  conditionOf(place: ProfileName): Condition | undefined {
     return this.#known.get(fullName(place))?.status?.conditions?.find(({ type }) => type === healthy);
   }
 
-  #idOf(place: Place): { readonly value: string; readonly lastObservedTime?: string } | undefined {
+  #idOf(place: ProfileName): { readonly value: string; readonly lastObservedTime?: string } | undefined {
     return this.#known.get(fullName(place))?.status?.properties?.find(({ name }) => name === idProperty);
   }
 
@@ -155,7 +155,7 @@ export class Profiles {
   }
 
   /** Those of this manager and this kind of source whose clusters are gone. */
-  vanished(there: ReadonlySet<string>): readonly Place[] {
+  vanished(there: ReadonlySet<string>): readonly ProfileName[] {
     const { clusterManager, source } = this.#options;
     return [...this.#known].flatMap(([key, { metadata, spec }]) => {
       const isOurs =
@@ -164,7 +164,7 @@ export class Profiles {
     });
   }
 
-  async delete(place: Place, signal: AbortSignal): Promise<void> {
+  async delete(place: ProfileName, signal: AbortSignal): Promise<void> {
     const { namespace, name } = place;
     const uid = this.#known.get(fullName(place))?.metadata.uid ?? '';
     try {

@@ -12,7 +12,14 @@ import { type Need, planProviders, type Served, typeOf } from './plan-providers.
 import { atOnce, type DesiredProfile, type Health, Hysteresis, Profiles, rejectedReason } from './profiles.ts';
 import { readProviders, withProviders, writeProviders } from './provider-file.ts';
 import { managerLabel, Secrets, type ServiceAccount, secretKey } from './secrets.ts';
-import { fullName, type Place, profileNamer, type Refused, type SourceCluster, type SourceContent } from './source.ts';
+import {
+  fullName,
+  type ProfileName,
+  profileNamer,
+  type Refused,
+  type SourceCluster,
+  type SourceContent,
+} from './source.ts';
 
 /** What a call of `publish` asks for. */
 export interface Settings {
@@ -121,7 +128,7 @@ export class Publisher {
   }
 
   /** A kubeconfig may be read while it is half-written: a watch looks twice. */
-  #isPruned(vanished: Place): boolean {
+  #isPruned(vanished: ProfileName): boolean {
     const { prune, isWatch } = this.#settings;
     return prune && (!isWatch || this.#vanished.has(fullName(vanished)));
   }

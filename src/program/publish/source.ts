@@ -16,16 +16,16 @@ export type SourceUser =
   /** A kubeconfig in a Secret that is there already, in the namespace of the profile. */
   | { readonly kind: 'secret'; readonly secret: string; readonly key: string };
 
-/** The ClusterProfile of a cluster. */
-export interface Place {
+/** Of the ClusterProfile of a cluster. */
+export interface ProfileName {
   readonly namespace: string;
   readonly name: string;
 }
 
-export const fullName = ({ namespace, name }: Place) => `${namespace}/${name}`;
+export const fullName = ({ namespace, name }: ProfileName) => `${namespace}/${name}`;
 
 /** A cluster to publish. */
-export interface SourceCluster extends Place {
+export interface SourceCluster extends ProfileName {
   /** For messages: `context prod-eu`. */
   readonly origin: string;
   readonly displayName: string;
@@ -36,7 +36,7 @@ export interface SourceCluster extends Place {
 }
 
 /** A cluster that cannot be published. Its profile, if there is one, is left as it is. */
-export interface Refused extends Place {
+export interface Refused extends ProfileName {
   readonly origin: string;
   readonly message: string;
 }

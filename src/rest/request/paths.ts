@@ -74,7 +74,7 @@ const longRunning: ReadonlySet<string | undefined> = new Set(['proxy', 'exec', '
 /** A boolean parameter of an API server is true whatever its value, but for these two. */
 const streaming = /[?&](?:watch|follow)(?:=(?!(?:false|0)(?:&|$))|&|$)/i;
 
-/** A quick check that most paths do not pass: each request is asked. */
+/** A quick check that most paths do not pass. A segment may be percent-encoded. */
 const candidate = /\/(?:proxy|exec|attach|portforward|log|watch|debug)(?:[/?#]|$)|%/;
 
 /**

@@ -101,7 +101,7 @@ function isInDomain(host: string, name: string): boolean {
 /** An address of IPv4 may be written as one of IPv6 (`::ffff:10.0.0.1`). */
 function isInNetwork(host: string, network: string, prefix: number): boolean {
   if (!isAddress(host)) return false;
-  // As in Go, a network of IPv6 has none of them unless it lies among them.
+  // As in Go, an IPv6 network holds IPv4 addresses only within ::ffff:0:0/96.
   if (isIPv6(network) && prefix < 96 && isInNetwork(host, '0.0.0.0', 0)) return false;
   const list = new BlockList();
   list.addSubnet(network, prefix, familyOf(network));
