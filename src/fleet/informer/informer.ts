@@ -217,13 +217,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     const before = this.#store.get(key);
     if (before) listing?.known.add(key);
     const { uid, resourceVersion } = object.metadata;
-    if (
-      before &&
-      resourceVersion !== undefined &&
-      before.metadata.resourceVersion === resourceVersion &&
-      before.metadata.uid === uid
-    )
-      return;
+    if (before && before.metadata.resourceVersion === resourceVersion && before.metadata.uid === uid) return;
     const after = this.#transformed(object);
     if (!after) {
       // As in client-go the cached object stays: a delete event would make controllers clean up after an object that exists.

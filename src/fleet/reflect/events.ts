@@ -43,9 +43,6 @@ export function readObject(value: unknown, { apiVersion, kind, metadataOnly }: R
   const object = value as Record<string, unknown> | null; // looked at here, and then trusted
   const metadata = object?.metadata as Record<string, unknown> | null | undefined; // the same
   if (typeof metadata?.name !== 'string') throw new MalformedResponse('an object in it has no metadata.name');
-  if (metadata.namespace !== undefined && typeof metadata.namespace !== 'string') {
-    throw new MalformedResponse('an object in it has a metadata.namespace that is no text');
-  }
   if (object && metadata.managedFields !== undefined) {
     const { managedFields: _, ...rest } = metadata;
     object.metadata = rest;

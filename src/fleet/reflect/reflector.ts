@@ -170,15 +170,15 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
               this.#cancelSlow();
               out.push({ type: 'InitDone' });
             }
-            if (!listing) this.#goOnFrom(event.version);
+            if (!listing) this.#version = event.version;
             break;
           case 'DELETED':
             out.push({ type: 'Delete', object: event.object as T }); // the caller says what the kind is
-            if (!listing) this.#goOnFrom(event.object.metadata.resourceVersion);
+            if (!listing) this.#version = event.object.metadata.resourceVersion;
             break;
           default:
             out.push({ type: listing ? 'InitApply' : 'Apply', object: event.object as T }); // as above
-            if (!listing) this.#goOnFrom(event.object.metadata.resourceVersion);
+            if (!listing) this.#version = event.object.metadata.resourceVersion;
         }
       }
       if (out.length > 0) yield out;
@@ -199,11 +199,6 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     this.#cancelSlow();
     yield [{ type: 'InitDone' }];
     this.#version = last?.version;
-  }
-
-  #goOnFrom(version: string): void {
-    // Without a version the watch cannot be resumed: list again.
-    this.#version = version === '' ? undefined : version;
   }
 
   #reached(): void {

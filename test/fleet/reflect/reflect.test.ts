@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ReflectOptions, reflect } from '../../../src/fleet/reflect/reflect.ts';
-import { line, refuse } from '../../fixtures/config-map-server.ts';
+import { refuse } from '../../fixtures/config-map-server.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { after, configMaps, map, startConfigMaps, startReflector, startWatching } from '../../fixtures/reflected.ts';
+import { after, configMaps, map, startConfigMaps, startReflector } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
 for (const streamingList of [true, false]) {
@@ -209,17 +209,6 @@ describe('a reflector', () => {
       startReflector(t, wrong as unknown as Partial<ReflectOptions>),
       /apiVersion: must be v1[\s\S]*kind: must be a kind[\s\S]*signal: must be an AbortSignal[\s\S]*onRestart: must be a function[\s\S]*nameSpace: is not an option \(did you mean namespace\?\)/,
     );
-  });
-
-  test('lists again where an event has an empty version, and never asks from there', async (t) => {
-    const { server, take, clock, change: first } = await startWatching(t);
-    const object = { metadata: { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '' } };
-    server.write(line('MODIFIED', object));
-    assert.equal(await first, 'Apply a');
-    clock.advance(20_000);
-    server.endWatches();
-    assert.deepEqual(await take(2), ['Init', 'InitDone']);
-    assert.ok(server.requests.every(({ query }) => query.get('resourceVersion') !== ''));
   });
 
   test('ends when its loop is left', async (t) => {
