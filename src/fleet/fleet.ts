@@ -109,7 +109,6 @@ export class Fleet {
       begin: (cluster) => this.#controllers.attach(cluster),
       moved: (lifecycle) => this.#clusters.moved(lifecycle),
       drained: (cluster) => this.#controllers.drained(cluster),
-      problems: (cluster) => this.#controllers.problems(cluster),
       warnings: new WarningLimiter({ logger, clock: () => clock.uptime() }),
     };
     this.#clusters = new Clusters(this.#membership, context, this.#stop.signal);

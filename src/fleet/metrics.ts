@@ -78,7 +78,7 @@ export class FleetMetrics {
     });
     metrics.gauge(
       'clusterprofile_fleet_clusters_watch_failing',
-      'Engaged clusters that a watch or a controller fails on.',
+      'Engaged clusters that a watch fails on.',
       [],
       (gauge) => gauge.set((this.#source?.clusters() ?? []).filter(({ reason }) => reason === 'WATCH_FAILING').length),
     );

@@ -37,8 +37,6 @@ export type WarningKind =
   | 'caller'
   /** A reconcile of an object fails; `key` is the object. Cleared by one that succeeds. */
   | 'reconcile'
-  /** A controller cannot begin on a cluster. Cleared when it has begun. */
-  | 'controller'
   /** The caches of a controller have not seen what it wrote. Cleared when they have. */
   | 'cache'
   /** An event about an object cannot be written. Cleared by the next one that is. */

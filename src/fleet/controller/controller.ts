@@ -1,10 +1,6 @@
 /** A controller: changes on the clusters come in, calls of the reconcile function go out. */
 
-import { reasonOf } from '../../observability/callbacks.ts';
 import { keyOfName } from '../../rest/api/kubernetes-object.ts';
-import { pause } from '../../util/abortable.ts';
-import { backoffMs, watchBackoff } from '../../util/backoff.ts';
-import { codeFieldOf } from '../../util/guards.ts';
 import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
@@ -24,8 +20,6 @@ export interface ControllerContext extends ReconcilerContext {
   readonly hubPlace: HubPlace;
   /** Reports the state of this replica's clusters: the current one, and each change that lasts. */
   reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
-  /** `fleet.list()` has changed. */
-  changed(): void;
 }
 
 export class Controller {
@@ -101,11 +95,6 @@ export class Controller {
     return isQueued;
   }
 
-  /** Why it cannot work on an engaged cluster. */
-  problem(cluster: Cluster): string | undefined {
-    return this.#attachments.get(cluster)?.problem;
-  }
-
   /** Resolves when all reconciles on a cluster, or on the hub, have ended or were given up. The signal of the place has aborted before. */
   async drained(key: Cluster | Place): Promise<void> {
     const attachment = this.#attachments.get(key);
@@ -124,7 +113,6 @@ export class Controller {
       written: new Written((server) => this.#cachesOf(place, server), this.#context.clock),
       queueExisting: new Set(),
       running: new Set(),
-      problem: undefined,
     };
     this.#attachments.set(place.cluster ?? place, attachment);
     this.#byQueue.set(queue, attachment);
@@ -171,33 +159,14 @@ export class Controller {
     return { hub, logger, reach, fields: { controller: this.name, ...fields }, signal };
   }
 
-  /** Retries until the event sources are attached, or the cluster is disengaged. Never rejects. */
+  /** Attaches the event sources, unless the place ends before. Never rejects. */
   async #start(attachment: Attachment): Promise<void> {
-    const { name, fields, signal } = attachment.place;
-    const { clock, changed } = this.#context;
-    for (let failures = 1; !signal.aborted; failures++) {
-      const attempt = new AbortController();
-      const end = () => attempt.abort();
-      try {
-        await follow(attachment, this.#settings, this.#followContext(fields, attempt.signal));
-        signal.throwIfAborted();
-        // Caches of the hub stay when the cluster goes.
-        signal.addEventListener('abort', end, { once: true });
-        attachment.queue.resume();
-        attachment.problem = undefined;
-        this.#log.clear(attachment.place, 'controller');
-        changed();
-        return;
-      } catch (error) {
-        end();
-        if (signal.aborted) return;
-        const message = `controller ${this.name} cannot begin on ${name}, and tries again: ${reasonOf(error)}`;
-        this.#log.warn(attachment.place, 'controller', { ...codeFieldOf(error), message });
-        attachment.problem = message;
-        changed();
-        await pause(backoffMs(failures, watchBackoff), signal, clock).catch(() => undefined);
-      }
-    }
+    const { fields, signal } = attachment.place;
+    const followed = follow(attachment, this.#settings, this.#followContext(fields, signal));
+    await followed.then(
+      () => attachment.queue.resume(),
+      () => undefined,
+    );
   }
 
   /** Starts as many reconciles as there are slots, some in each turn of the event loop. */

@@ -73,11 +73,6 @@ export class Controllers {
     await Promise.all(this.#controllers.map((controller) => controller.drained(key)));
   }
 
-  /** Why controllers cannot work on an engaged cluster. */
-  problems(cluster: Cluster): readonly string[] {
-    return this.#controllers.flatMap((controller) => controller.problem(cluster) ?? []);
-  }
-
   /** For metrics. */
   get stats() {
     return this.#controllers.map(({ stats }) => stats);

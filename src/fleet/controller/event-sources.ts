@@ -33,7 +33,7 @@ interface Origin {
 /** Objects that are handled in one turn of the event loop. */
 const atOnce = 200;
 
-/** Queues existing objects, and changes from then on. Resolves when the existing ones are queued. */
+/** Queues existing objects, and changes from then on. Resolves when the existing ones are queued. Rejects only if the place ends. */
 export async function follow(
   attachment: Attachment,
   { for: main, mains, owns, watches, fleetWatches }: ControllerSettings,
@@ -58,7 +58,7 @@ export async function follow(
       ];
     }),
   );
-  const namespaced = owned.length > 0 && (await place.informers.isNamespaced(main));
+  const namespaced = attachment.mains.some(({ isNamespaced }) => isNamespaced);
   await Promise.all([
     ...owned.map(({ source, informer }) =>
       listen(attachment, informer, source, { ...ofPlace, role: 'owns' }, context, (object) =>

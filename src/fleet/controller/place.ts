@@ -120,6 +120,4 @@ export interface Attachment {
   readonly queueExisting: Set<(affects: (key: string) => boolean) => Promise<void>>;
   /** All running reconciles, except abandoned ones. */
   readonly running: Set<Promise<unknown>>;
-  /** Why it cannot start. */
-  problem: string | undefined;
 }

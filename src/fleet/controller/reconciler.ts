@@ -160,7 +160,7 @@ export class Reconciler {
   async #seen(request: ReconcileRequest, place: Place, written: Written, signal: AbortSignal): Promise<void> {
     const missing = await written.seen(keyOfName(request), signal);
     if (missing === undefined) {
-      this.#log.clear(place, 'cache');
+      this.#log.cachesSeen(place);
     } else {
       const message = `reconcile of ${keyOfName(request)} on ${place.name} goes on without its last write: ${missing}`;
       this.#log.warn(place, 'cache', { message }, request);
@@ -196,15 +196,15 @@ export class ControllerLog {
     return { controller: this.#controller, ...fields, ...ofRequest };
   }
 
-  warn(place: Place, kind: 'controller' | 'reconcile' | 'cache', warning: Warning, request?: ReconcileRequest): void {
+  warn(place: Place, kind: 'reconcile' | 'cache', warning: Warning, request?: ReconcileRequest): void {
     const fields = this.fields(place, request);
     const isSaid = this.#warnings.add({ name: place.name, fields }, kind, warning);
     if (!isSaid) this.#logger.debug?.(fields, warning.message);
   }
 
-  /** A problem of a place is over. */
-  clear(place: Place, kind: 'controller' | 'cache'): void {
-    this.#warnings.clear({ name: place.name, fields: this.fields(place) }, kind);
+  /** The caches of a place have what was written. */
+  cachesSeen(place: Place): void {
+    this.#warnings.clear({ name: place.name, fields: this.fields(place) }, 'cache');
   }
 
   succeeded(place: Place, request: ReconcileRequest): void {

@@ -49,6 +49,8 @@ const atOnce = 1_000;
  */
 export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly options: InformerOptions<T>;
+  /** @internal Whether its objects have namespaces; known once it has synced. */
+  isNamespaced = false;
   readonly #context: ReflectorContext;
   readonly #signal: AbortSignal;
   readonly #store: Store<T>;
@@ -170,6 +172,9 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   async #reflect(): Promise<void> {
     const { clock } = this.#context;
     const reflector = new Reflector<T>(this.options, this.#context, {
+      found: ({ namespaced }) => {
+        this.isNamespaced = namespaced;
+      },
       opened: () => {
         this.#problem = undefined;
       },

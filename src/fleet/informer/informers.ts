@@ -1,6 +1,5 @@
 /** The informers of one cluster, shared by equal options. */
 import { parseOptionsWith } from '../../options/option-schemas.ts';
-import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { ReflectorContext } from '../reflect/reflector.ts';
 import { Informer, type InformerListener } from './informer.ts';
@@ -55,11 +54,6 @@ export class Informers {
       );
     }
     return informer;
-  }
-
-  /** Whether a kind has namespaces. */
-  async isNamespaced(kind: Kind): Promise<boolean> {
-    return (await this.#context.discovery.find(kind, this.#signal)).namespaced;
   }
 }
 

@@ -79,7 +79,7 @@ export class ClusterLifecycle {
   get status(): Status & { readonly since: number; readonly owner?: string } {
     const { owner } = { owner: undefined, ...this.#verdict };
     const { cluster } = this;
-    const problems = cluster && problemsOf(cluster, this.#context.problems(cluster));
+    const problems = cluster && problemsOf(cluster);
     return { ...(problems ?? this.#status), since: this.#since, ...(owner === undefined ? {} : { owner }) };
   }
 

@@ -35,8 +35,6 @@ export interface EngagementContext {
   drained(cluster: Cluster): Promise<void>;
   /** A cluster that was engaged has been let go, and nothing of it is left. */
   left(cluster: Cluster, reason: FleetError): void;
-  /** Why controllers cannot work on it. */
-  problems(cluster: Cluster): readonly string[];
   /** Something that a listing shows has changed. */
   changed(): void;
 }

@@ -17,12 +17,12 @@ export interface Status {
   readonly message: string;
 }
 
-/** The problems of the informers and controllers of an engaged cluster. */
-export function problemsOf({ informers }: Cluster, controllers: readonly string[]): Status | undefined {
+/** The problems of the informers of an engaged cluster. */
+export function problemsOf({ informers }: Cluster): Status | undefined {
   const watches = [...informers].flatMap(({ options, problem }) =>
     problem ? [`${options.kind} (${options.apiVersion}): ${problem.reason}: ${problem.message}`] : [],
   );
-  const message = [...watches, ...controllers].join('; ');
+  const message = watches.join('; ');
   return message === '' ? undefined : shown({ state: 'Engaged', reason: 'WATCH_FAILING', message });
 }
 

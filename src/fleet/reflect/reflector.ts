@@ -7,7 +7,7 @@ import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
-import { Discovery, type Kind, listPath } from '../../rest/api/discovery.ts';
+import { Discovery, type Kind, listPath, type Resource } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
@@ -66,6 +66,8 @@ export function reflectorContext(server: ApiServer, options: ContextOptions): Re
 
 /** What a reflector reports besides its events. */
 export interface ReflectorListener {
+  /** The server serves the kind. */
+  found?(resource: Resource): void;
   /** A watch resumed from the last known version. */
   opened?(): void;
   /** The reader has handled everything up to this version. */
@@ -140,7 +142,9 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const { server, discovery, clock, random } = this.#context;
     const reading = this.#resource;
     const { namespace, labelSelector, fieldSelector } = reading;
-    const path = listPath(reading, await discovery.find(reading, signal), namespace);
+    const resource = await discovery.find(reading, signal);
+    this.#listener.found?.(resource);
+    const path = listPath(reading, resource, namespace);
     const query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
     const request = { server, path, query, reading, clock, signal };
     if (this.#version === undefined && !this.#streamingList) {

@@ -58,33 +58,4 @@ describe('a controller', () => {
     const { message = '' } = fleet.list().find(({ name }) => name === 'fleet/without') ?? {};
     assert.match(message, /Thing \(example\.dev\/v1\): not_found: the server does not serve Thing/);
   });
-
-  test('that cannot begin says so, and begins when it can', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    const cluster = await spoke({ customResourceDefinitions: [crd('Main', 'mains')] });
-    let asked = 0;
-    let away = true;
-    // The kind that is missing makes it ask again.
-    cluster.failNext(503, 1_000_000, ({ url }) => {
-      if (url !== '/apis/example.dev/v1' || !away) return false;
-      asked += 1;
-      return asked > 1;
-    });
-    publish('one', cluster);
-    const clock = new ManualClock();
-    const fleet = run({ clock });
-    const seen = note(fleet, {
-      for: { apiVersion: 'example.dev/v1', kind: 'Main' },
-      owns: [{ apiVersion: 'example.dev/v1', kind: 'Sub' }],
-    });
-    await until(t, () => fleet.list()[0]?.message.includes('controller notes cannot begin on fleet/one') === true);
-    away = false;
-    cluster.add(crd('Sub', 'subs'));
-    cluster.add({ apiVersion: 'example.dev/v1', kind: 'Main', metadata: { name: 'm' } });
-    await until(t, () => {
-      if (clock.waits.some((ms) => ms >= 800 && ms < 30_000)) clock.advance(2_000);
-      return seen.length > 0 && stateOf(fleet, 'one') === 'Engaged ENGAGED';
-    });
-    assert.deepEqual(seen, ['one/m']);
-  });
 });
