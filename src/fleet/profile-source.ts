@@ -1,5 +1,4 @@
 /** Watches the ClusterProfiles on the hub, and the PlacementDecisions (KEP-5313) if the fleet is limited to some clusters. */
-import { ApiError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
@@ -132,8 +131,7 @@ function profileAdvice({ reason }: Restart): string {
   return permissionAdvice(reason, 'clusterprofiles');
 }
 
-function decisionAdvice({ reason, error }: Restart): string {
-  if (error instanceof ApiError && error.statusCode === 400) return 'it is made of placement.key of the Fleet';
+function decisionAdvice({ reason }: Restart): string {
   if (reason === 'not_found')
     return 'apply the CRD placementdecisions.multicluster.x-k8s.io (KEP-5313) to the hub, or leave placement out';
   return permissionAdvice(reason, 'placementdecisions');

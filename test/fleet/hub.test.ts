@@ -20,22 +20,6 @@ describe('a hub', () => {
     await until(t, () => isEngaged(fleet, 'one'));
   });
 
-  for (const [what, options, said] of [
-    ['a labelSelector', { labelSelector: 'a b c =' }, /status 400.*: mend the option labelSelector \(a b c =\)$/m],
-    [
-      'a placement key',
-      { placement: { namespace: 'fleet', key: 'a b' } },
-      /status 400.*: mend the option labelSelector \(.*=a b\): it is made of placement\.key of the Fleet$/m,
-    ],
-  ] as const) {
-    test(`that cannot read ${what} says which option to mend`, async (t) => {
-      const { run, warnings } = await startHub(t);
-      run({ clock: new ManualClock(), ...options });
-      await until(t, () => warnings.length > 0);
-      assert.match(warnings.join('\n'), said);
-    });
-  }
-
   test('that goes away leaves every cluster as it is, and is read again when it comes back', async (t) => {
     const { hub, publish, withdraw, spoke, run } = await startHub(t);
     const cluster = await spoke();

@@ -2,7 +2,6 @@
 
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { ApiError } from '../../errors/index.ts';
 import { type ApiServer, answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
 import {
   checkEncoding,
@@ -88,8 +87,7 @@ async function readPage(list: ResourceRequest, next: string, items: number): Pro
       gzip: true,
       accept: acceptOf(reading, 'PartialObjectMetadataList'),
     });
-    if (response.statusCode !== 200)
-      throw withSelectors(await server.refusalOf(response, what), next === '' ? query : {});
+    if (response.statusCode !== 200) throw await server.refusalOf(response, what);
     const encoding = server.contentEncodingOf(response.headers);
     checkEncoding(encoding);
     const body: Buffer[] = [];
@@ -108,14 +106,6 @@ async function readPage(list: ResourceRequest, next: string, items: number): Pro
   } finally {
     deadline.end();
   }
-}
-
-/** If an API server rejects the request for a first page as malformed, a selector is wrong: the caller gave nothing else. */
-function withSelectors(refusal: ApiError, query: ResourceRequest['query']): ApiError {
-  const { statusCode, reason } = refusal;
-  const selectors = Object.entries(query).map(([name, value]) => `${name} (${value})`);
-  if (statusCode !== 400 || reason !== 'BadRequest' || selectors.length === 0) return refusal;
-  return refusal.withAdvice(`mend the option ${selectors.join(' or ')}`);
 }
 
 function parsePage(bytes: Buffer, reading: Reading): ListPage {

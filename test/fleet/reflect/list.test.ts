@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
-import { isPage, lastBookmark, line, refuse } from '../../fixtures/config-map-server.ts';
+import { isPage, lastBookmark, line } from '../../fixtures/config-map-server.ts';
 import { after, map, startReflector } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -110,44 +110,6 @@ describe('a list in pages', () => {
       server.apply(map('later'));
       assert.equal(await change, 'Apply later');
       assert.ok(server.requests.every(({ query }) => query.get('resourceVersion') !== ''));
-    });
-  }
-
-  test('whose selector the server cannot read says which option to mend', async (t) => {
-    const { server, take, clock, warnings } = await startReflector(t, { labelSelector: 'a b c =', fieldSelector: 'x' });
-    let refused = 0;
-    server.misbehave = ({ path }, response) => {
-      if (!path.endsWith('/configmaps') || refused === 2) return false;
-      refused += 1;
-      refuse(response, 400, 'BadRequest', 'unable to parse requirement');
-      return true;
-    };
-    const events = take(2);
-    clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 1_600));
-    await events;
-    const advice = /requirement: mend the option labelSelector \(a b c =\) or fieldSelector \(x\)$/;
-    assert.match(warnings.join('\n'), advice);
-  });
-
-  for (const [what, reason, isLater] of [
-    ['of a later page', 'BadRequest', true],
-    ['of somebody on the way', 'NotOfKubernetes', false],
-  ] as const) {
-    test(`blames no selector for a refusal ${what}`, async (t) => {
-      const { server, next, clock, warnings } = await startReflector(t, { labelSelector: 'a=b' });
-      server.streamingList = false;
-      let refused = false;
-      server.misbehave = (request, response) => {
-        if (refused || !isPage(request)) return false;
-        refused = request.query.has('continue') || !isLater;
-        if (refused) refuse(response, 400, reason, 'no');
-        else response.end(page('x', [map('a')]));
-        return true;
-      };
-      const events = untilDone(next);
-      clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 1_600));
-      await events;
-      assert.match(warnings.join('\n'), /status 400: no$/);
     });
   }
 
