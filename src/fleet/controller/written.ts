@@ -15,7 +15,7 @@ const longestWaitMs = 10_000;
 interface Awaited {
   /** The newest version of each cache that it has to see. */
   readonly versions: Map<Informer, string>;
-  /** Objects that were deleted. */
+  /** Objects that were deleted: a cache has them no more, or shows that they go. */
   readonly gone: { readonly informer: Informer; readonly key: string; readonly uid: string }[];
 }
 
@@ -43,7 +43,7 @@ export class Written {
     const object = Object(answer) as Named & { readonly details?: { readonly uid?: string } }; // an API server's own
     this.#observed.add(object);
     const { metadata, details } = object;
-    if (!write.isDelete || staysFor(object)) {
+    if (!write.isDelete) {
       this.#expect(item, { ...object, apiVersion: write.apiVersion, kind: write.kind }, dispatcher);
       return;
     }
@@ -119,17 +119,10 @@ export class Written {
   }
 }
 
-/** Resolves when the cache has no object with this key and UID. */
+/** Resolves when the cache has no object with this key and UID, or it is being deleted, which a finalizer may hold up. */
 function left(informer: Informer, key: string, uid: string, signal: AbortSignal): Promise<void> {
-  return informer.until(() => informer.getByKey(key)?.metadata.uid !== uid, signal);
-}
-
-/** What a delete returns of an object that stays for a while: for its finalizers, or to end in order. */
-function staysFor(object: Named): boolean {
-  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = Object(object.metadata);
-  if (!deletionTimestamp) return false;
-  const { finalizers: ofNamespace } = Object(Object(object).spec);
-  return (
-    [finalizers, ofNamespace].some((list) => Array.isArray(list) && list.length > 0) || deletionGracePeriodSeconds > 0
-  );
+  return informer.until(() => {
+    const object = informer.getByKey(key);
+    return object?.metadata.uid !== uid || object.metadata.deletionTimestamp !== undefined;
+  }, signal);
 }
