@@ -1,5 +1,4 @@
 /** An engaged cluster. */
-import { inspect } from 'node:util';
 import type { KindOf, KubernetesObject, TypeOf } from '../rest/api/kubernetes-object.ts';
 import type { ResourceClient } from '../rest/api/resource-client.ts';
 import type { ResourceOptions } from '../rest/api/resource-options.ts';
@@ -104,9 +103,5 @@ export class Cluster {
   /** @internal */
   get fence(): Fence | undefined {
     return this.#parts.fence;
-  }
-
-  [inspect.custom](): string {
-    return `Cluster { ${this.name}, ${this.config.access.cluster.server}${this.signal.aborted ? ', disengaged' : ''} }`;
   }
 }

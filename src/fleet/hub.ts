@@ -1,5 +1,4 @@
 /** The hub, with caches of its objects. */
-import { inspect } from 'node:util';
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
@@ -31,7 +30,6 @@ export class Hub {
   readonly config: RestConfig;
   /** @internal */
   readonly informers: Informers;
-  readonly #signal: AbortSignal;
   readonly #fenced = new WeakMap<Fence, RestConfig>();
   /** Of its configs. */
   readonly #dispatchers = new WeakSet<object>();
@@ -41,7 +39,6 @@ export class Hub {
     const server = new ApiServer(config);
     this.config = config;
     this.#dispatchers.add(config.dispatcher);
-    this.#signal = signal;
     const fields = { hub: server.url };
     const context = reflectorContext(server, { clock, logger, fields, reports: { observer, cluster: undefined } });
     this.informers = new Informers(context, signal, { changed });
@@ -79,9 +76,5 @@ export class Hub {
   /** @internal Whether this dispatcher sends to the hub. */
   hasDispatcher(dispatcher: object): boolean {
     return this.#dispatchers.has(dispatcher);
-  }
-
-  [inspect.custom](): string {
-    return `Hub { ${this.config.getCurrentCluster()?.server}${this.#signal.aborted ? ', closed' : ''} }`;
   }
 }
