@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { configMaps, map, startOne } from '../fixtures/controllers.ts';
-import { isEngaged, startEngaged, stateOf } from '../fixtures/fleet-hub.ts';
+import { isEngaged, stateOf } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 
 const asyncFailure = async () => {
@@ -139,18 +139,6 @@ describe('a fleet outlives', () => {
     const told = warnings.filter((line) => line.startsWith('map of ConfigMap default/a failed: '));
     assert.equal(told.length, answers.length + 1);
   });
-});
-
-test('an informer with options that are none is refused, with all that is wrong', async (t) => {
-  const { fleet, engaged: cluster } = await startEngaged(t);
-  const indexers = { x: 5 };
-  const wrong = { kind: '', namespace: '', nameSpace: 'default', metadataOnly: 'yes', indexers } as never;
-  for (const server of [cluster, fleet.hub])
-    assert.throws(
-      () => server.informer(wrong),
-      /apiVersion: must be v1[\s\S]*kind: must be a kind[\s\S]*namespace: must be[\s\S]*metadataOnly: must be true or false[\s\S]*indexers\.x: must be a function[\s\S]*nameSpace: is not an option \(did you mean namespace\?\)/,
-    );
-  assert.equal([...cluster.informers].length, 0);
 });
 
 describe('a hub', () => {
