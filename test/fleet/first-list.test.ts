@@ -97,8 +97,8 @@ test('a first list that brings a few bytes now and then is reported after a minu
 
 // Each waits a second for the next list: side by side.
 describe('a list without an end', { concurrency: true }, () => {
-  const endless: Readonly<Record<string, (query: URLSearchParams, response: Http2ServerResponse) => boolean>> = {
-    'a streaming list': (query, response) => {
+  const endless = {
+    'a streaming list': (query: URLSearchParams, response: Http2ServerResponse) => {
       if (!query.has('watch')) return false;
       response.writeHead(200);
       let sent = 0;
@@ -112,7 +112,7 @@ describe('a list without an end', { concurrency: true }, () => {
       send();
       return true;
     },
-    'a list in pages': (query, response) => {
+    'a list in pages': (query: URLSearchParams, response: Http2ServerResponse) => {
       if (query.has('watch')) {
         response.writeHead(400).end();
         return true;
@@ -126,34 +126,32 @@ describe('a list without an end', { concurrency: true }, () => {
       return true;
     },
   };
-  for (const [kind, answer] of Object.entries(endless)) {
-    for (const [limit, said] of [
-      [{ maxObjects: 2_000 }, 'maxObjects is 2000'],
-      [{ maxBytes: 2_000_000 }, 'maxBytes is 2000000'],
-    ] as const) {
-      test(`that is ${kind} is given up where ${said}, and asked for again; the other clusters go on`, async (t) => {
-        let isEndless = true;
-        const { fleet, reconciled, healthy, bad, messageOf, registry } = await startFleet(
-          t,
-          (query, response) => isEndless && answer(query, response),
-          {},
-          limit,
-        );
-        await fleet.synced();
-        await until(t, () => messageOf('bad').includes('too_large'));
-        assert.equal(stateOf(fleet, 'bad'), 'Engaged WATCH_FAILING');
-        const ended = new RegExp(`has not ended after \\d+ objects, \\d MB, and ${said}: ask for fewer with namespace`);
-        assert.match(messageOf('bad'), ended);
-        assert.match(await registry.metrics(), /fleet_reflector_restarts_total\{reason="too_large"\} \d/);
-        const [maps] = fleet.get('fleet/bad').informers;
-        assert.deepEqual(maps?.list(), []);
-        healthy.set(configMap('another'));
-        await until(t, () => reconciled.includes('another'));
-        assert.ok(!reconciled.some((name) => name.startsWith('m-')));
-        isEndless = false;
-        bad.apply(configMap('small'));
-        await until(t, () => reconciled.includes('small'));
-      });
-    }
+  for (const [kind, limit, said] of [
+    ['a streaming list', { maxObjects: 2_000 }, 'maxObjects is 2000'],
+    ['a list in pages', { maxBytes: 2_000_000 }, 'maxBytes is 2000000'],
+  ] as const) {
+    test(`that is ${kind} is given up where ${said}, and asked for again; the other clusters go on`, async (t) => {
+      let isEndless = true;
+      const { fleet, reconciled, healthy, bad, messageOf, registry } = await startFleet(
+        t,
+        (query, response) => isEndless && endless[kind](query, response),
+        {},
+        limit,
+      );
+      await fleet.synced();
+      await until(t, () => messageOf('bad').includes('too_large'));
+      assert.equal(stateOf(fleet, 'bad'), 'Engaged WATCH_FAILING');
+      const ended = new RegExp(`has not ended after \\d+ objects, \\d MB, and ${said}: ask for fewer with namespace`);
+      assert.match(messageOf('bad'), ended);
+      assert.match(await registry.metrics(), /fleet_reflector_restarts_total\{reason="too_large"\} \d/);
+      const [maps] = fleet.get('fleet/bad').informers;
+      assert.deepEqual(maps?.list(), []);
+      healthy.set(configMap('another'));
+      await until(t, () => reconciled.includes('another'));
+      assert.ok(!reconciled.some((name) => name.startsWith('m-')));
+      isEndless = false;
+      bad.apply(configMap('small'));
+      await until(t, () => reconciled.includes('small'));
+    });
   }
 });
