@@ -150,7 +150,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   async *[Symbol.asyncIterator](): AsyncGenerator<InformerEvent<T>, void> {
     const pending = new Pending<T>();
     for (const key of this.#store.keys()) {
-      pending.add({ key, before: undefined, after: this.#store.get(key), initial: true });
+      pending.add({ key, before: undefined, after: this.#store.get(key) });
     }
     const unsubscribe = this.subscribe((change) => pending.add(change));
     try {

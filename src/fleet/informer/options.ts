@@ -45,8 +45,6 @@ export type InformerEvent<T extends KubernetesObject = KubernetesObject> =
       readonly object: T;
       /** The state that the consumer saw last; absent if it has not seen the object. */
       readonly old?: T;
-      /** The object existed when the loop began, or is of the informer's first list. client-go calls it `isInInitialList`. */
-      readonly initial: boolean;
     }
   | { readonly type: 'Delete'; readonly object: T };
 
@@ -66,7 +64,6 @@ interface Entry<T> {
   readonly seen: T | undefined;
   readonly after: T | undefined;
   readonly gone: T | undefined;
-  readonly initial: boolean;
 }
 
 export class Pending<T extends KubernetesObject> {
@@ -76,32 +73,30 @@ export class Pending<T extends KubernetesObject> {
     return this.#entries.size;
   }
 
-  add({ key, before, after, gone, initial }: Change<T>): void {
+  add({ key, before, after, gone }: Omit<Change<T>, 'initial'>): void {
     const entry = this.#entries.get(key);
     const seen = entry ? entry.seen : before;
     // The consumer has not seen this object, only another one of the same name.
     const last = [gone, entry?.gone].find(
       (object) => object !== undefined && object.metadata.uid === seen?.metadata.uid,
     );
-    // An initial object stays initial if it changes before the consumer has seen it.
-    const isInitial = initial || (entry?.initial === true && entry.after?.metadata.uid === after?.metadata.uid);
     // It was created and deleted before the consumer has seen it.
     if (seen === undefined && after === undefined) this.#entries.delete(key);
-    else this.#entries.set(key, { seen, after, gone: last, initial: seen === undefined && isInitial });
+    else this.#entries.set(key, { seen, after, gone: last });
   }
 
   /** Takes the next object's events: two if another object of the same name has replaced it. */
   take(): readonly InformerEvent<T>[] {
     const [next] = this.#entries;
     if (!next) return [];
-    const [key, { seen, after, gone, initial }] = next;
+    const [key, { seen, after, gone }] = next;
     this.#entries.delete(key);
     if (after === undefined) return seen === undefined ? [] : [{ type: 'Delete', object: gone ?? seen }];
-    if (seen === undefined) return [{ type: 'Apply', object: after, initial }];
-    if (seen.metadata.uid === after.metadata.uid) return [{ type: 'Apply', object: after, old: seen, initial: false }];
+    if (seen === undefined) return [{ type: 'Apply', object: after }];
+    if (seen.metadata.uid === after.metadata.uid) return [{ type: 'Apply', object: after, old: seen }];
     return [
       { type: 'Delete', object: gone ?? seen },
-      { type: 'Apply', object: after, initial: false },
+      { type: 'Apply', object: after },
     ];
   }
 }

@@ -84,7 +84,7 @@ describe('an informer', () => {
     const maps = informer();
     await maps.synced();
     const [quick, slow] = [reader(maps), reader(maps)];
-    assert.deepEqual(await quick(), { type: 'Apply', object: maps.get('a', 'default'), initial: true });
+    assert.deepEqual(await quick(), { type: 'Apply', object: maps.get('a', 'default') });
     const first = await slow();
     const change = quick();
     await server.watched();
@@ -99,21 +99,6 @@ describe('an informer', () => {
     assert.deepEqual(merged.object.data, { v: '100' });
     assert.equal(merged.old, first.object);
     assert.equal((await slow()).object.metadata.name, 'last');
-  });
-
-  test('tells a loop that begins late what is there already as initial, and what comes afterwards as not', async (t) => {
-    const { server, informer } = await startInformers(t);
-    const maps = informer();
-    await maps.synced();
-    await server.watched();
-    server.apply(map('a'));
-    await until(t, () => maps.list().length === 1);
-    const next = reader(maps);
-    const first = await next();
-    const second = next();
-    server.apply(map('b'));
-    const initial = [first, await second].map((event) => event.type === 'Apply' && event.initial);
-    assert.deepEqual(initial, [true, false]);
   });
 
   test('that lists again tells only what has changed meanwhile, and what has gone', async (t) => {

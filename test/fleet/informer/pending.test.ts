@@ -25,28 +25,6 @@ function believe(beliefs: Map<string, KubernetesObject>, event: InformerEvent): 
 }
 
 describe('what a consumer has not seen yet', () => {
-  const [one, other] = [object('a', 'u', '1'), object('a', 'u', '2')];
-  const again = object('a', 'w', '3');
-  for (const [what, initially, later, initial] of [
-    ['was there', [one], [], true],
-    ['was there, and has changed', [one], [other], true],
-    ['was there, and was replaced', [one], [again], false],
-    ['was there, has gone, and was made again', [one], [undefined, again], false],
-    ['was replaced before the first list was complete', [one, again], [], true],
-    ['came later', [], [one, other], false],
-  ] as const) {
-    test(`is ${initial ? '' : 'not '}initial where it ${what}`, () => {
-      const pending = new Pending();
-      let before: KubernetesObject | undefined;
-      for (const [index, after] of [...initially, ...later].entries()) {
-        pending.add({ key: 'a', before, after, initial: index < initially.length });
-        before = after;
-      }
-      const [event, ...more] = pending.take();
-      assert.deepEqual([event?.type === 'Apply' && event.initial, more], [initial, []]);
-    });
-  }
-
   test('leads it to the truth however slowly it reads, in bounded memory', () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', 'c'),
@@ -65,13 +43,13 @@ describe('what a consumer has not seen yet', () => {
           }
           if (what !== 'apply' && before) {
             truth.delete(key);
-            pending.add({ key, before, after: undefined, gone: before, initial: false });
+            pending.add({ key, before, after: undefined, gone: before });
           }
           if (what !== 'delete') {
             const left = truth.get(key);
             const after = object(key, left?.metadata.uid ?? `uid-${version}`, String(version));
             truth.set(key, after);
-            pending.add({ key, before: left, after, initial: false });
+            pending.add({ key, before: left, after });
           }
           assert.ok(pending.size <= new Set([...truth.keys(), ...beliefs.keys()]).size);
         }
