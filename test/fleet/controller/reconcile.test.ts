@@ -1,48 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Cluster, FleetError } from '../../../src/fleet/index.ts';
+import { FleetError } from '../../../src/fleet/index.ts';
 import { type ConfigMap, configMaps, gate, map, note, startOne } from '../../fixtures/controllers.ts';
 import { startHub } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { turns, until } from '../../fixtures/until.ts';
 
 describe('a controller', () => {
-  test('works on so many at once, and on so many of one cluster', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    for (const name of ['one', 'two', 'three']) {
-      const cluster = await spoke();
-      cluster.add(Array.from({ length: 5 }, (_, i) => map(`m-${i}`)));
-      publish(name, cluster);
-    }
-    const fleet = run();
-    const hold = gate(t);
-    const active = new Map<Cluster, number>();
-    const most = { all: 0, one: 0 };
-    let done = 0;
-    note(fleet, {
-      concurrency: 5,
-      perClusterConcurrency: 2,
-      reconcile: async (_request, { cluster }) => {
-        active.set(cluster, (active.get(cluster) ?? 0) + 1);
-        most.one = Math.max(most.one, active.get(cluster) ?? 0);
-        most.all = Math.max(
-          most.all,
-          [...active.values()].reduce((sum, count) => sum + count, 0),
-        );
-        await hold.promise;
-        active.set(cluster, (active.get(cluster) ?? 0) - 1);
-        done += 1;
-      },
-    });
-    await fleet.synced();
-    // One place of the five is for a cluster that has none: whether it is taken depends on who came first.
-    await until(t, () => most.all >= 4 && most.one === 2);
-    hold.open();
-    await until(t, () => done === 15);
-    assert.ok(most.all <= 5, `${most.all} at once`);
-    assert.equal(most.one, 2);
-  });
-
   test('never works on one object twice at once, and works on it again, once, if it changes meanwhile', async (t) => {
     const { cluster, run } = await startOne(t, ['a']);
     const fleet = run();

@@ -157,7 +157,7 @@ describe('places', () => {
   });
 });
 
-test('whatever happens, no item is lost, none is worked on by two, and none more often than it is wanted', () => {
+test('whatever happens, no item is lost, none is worked on by two, none more often than it is wanted, and no more at once than there are places', () => {
   const step = fc.record({
     what: fc.constantFrom('add', 'add', 'add initial', 'take', 'take', 'succeed', 'fail', 'requeue', 'time', 'release'),
     cluster: fc.constantFrom('a', 'b', 'c'),
@@ -165,17 +165,20 @@ test('whatever happens, no item is lost, none is worked on by two, and none more
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const { clock, queue, clusterQueue } = startQueue(2, 5);
+      const { clock, queue, clusterQueue } = startQueue(2, 4);
       const queues = { a: clusterQueue('a'), b: clusterQueue('b'), c: clusterQueue('c') };
       const wanted = new Set<string>();
       /** When an item is wanted whatever happens. */
       const promised = new Map<string, number>();
       const working = new Map<string, Job<string>>();
+      let released = 0;
       const take = () => {
         const job = queue.take();
         if (!job) return false;
         assert.ok(!working.has(job.value), 'worked on by two');
         working.set(job.value, job);
+        const ofCluster = [...working.values()].filter(({ queue: one }) => one === job.queue).length;
+        assert.ok(released > 0 || (working.size <= 4 && ofCluster <= 2), 'more at once than there are places');
         const isDue = (promised.get(job.value) ?? Number.POSITIVE_INFINITY) <= clock.now();
         assert.ok(isDue || wanted.has(job.value), 'worked on once too often');
         wanted.delete(job.value);
@@ -202,7 +205,10 @@ test('whatever happens, no item is lost, none is worked on by two, and none more
         else if (what === 'fail') end({ failed: true });
         else if (what === 'requeue') end({ requeueAfterMs: 50 });
         else if (what === 'time') clock.advance(20);
-        else [...working.values()].at(-1)?.release();
+        else {
+          [...working.values()].at(-1)?.release();
+          released += 1;
+        }
       }
       for (let round = 0; round < 100 && wanted.size + promised.size + working.size > 0; round++) {
         while (take());
