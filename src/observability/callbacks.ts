@@ -4,7 +4,6 @@
  * has, the function is called there.
  */
 
-import { types } from 'node:util';
 import { redact } from '../redaction/known-secrets.ts';
 import { codeFieldOf } from '../util/guards.ts';
 
@@ -63,11 +62,6 @@ const longestChain = 8;
 /** An error as text, followed by its causes. Never throws, whatever the caller's error is. */
 export function reasonOf(error: unknown): string {
   return redact(textOf(error, longestChain));
-}
-
-/** What a caller's function threw, safe to look at: a Proxy, such as a draft of immer after its recipe, may throw at any access. */
-export function withoutTraps(thrown: unknown): unknown {
-  return types.isProxy(thrown) ? new Error(reasonOf(thrown)) : thrown;
 }
 
 function textOf(error: unknown, causes: number): string {

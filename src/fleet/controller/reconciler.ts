@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { CredentialsError, FleetError } from '../../errors/index.ts';
-import { reasonOf, withoutTraps } from '../../observability/callbacks.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type ObservedWrite, reconcileField, reconcileScope } from '../../observability/telemetry.ts';
 import { type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
@@ -109,8 +109,7 @@ export class Reconciler {
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
       this.#log.succeeded(place, job.value);
-    } catch (thrown) {
-      const error = withoutTraps(thrown);
+    } catch (error) {
       const atLeastMs = error instanceof CredentialsError ? error.retryAfterMs : undefined;
       outcome = { failed: true, ...(atLeastMs === undefined ? {} : { atLeastMs }) };
       result = ends.aborted ? 'cancelled' : late ? 'timeout' : 'error';

@@ -1,6 +1,5 @@
 /** The `onEngage` and `onDisengage` functions of a fleet. */
 import { FleetError } from '../../errors/index.ts';
-import { withoutTraps } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
@@ -37,7 +36,7 @@ export class EngageHandlers {
       try {
         await abortable(async () => handler(cluster), ended.signal);
       } catch (error) {
-        if (!ended.signal.aborted) throw withoutTraps(error);
+        if (!ended.signal.aborted) throw error;
       }
     };
     const end = () => {
@@ -63,7 +62,7 @@ export class EngageHandlers {
     try {
       await abortable(async () => handler(cluster), AbortSignal.any([cluster.signal, late.signal]));
     } catch (error) {
-      if (!cluster.signal.aborted) throw withoutTraps(error);
+      if (!cluster.signal.aborted) throw error;
     } finally {
       cancel();
     }
