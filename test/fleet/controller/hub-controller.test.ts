@@ -159,6 +159,7 @@ describe('a controller of the hub', () => {
     await until(t, () => seen.filter((name) => name === 'hangs').length === 2);
     hub.add(map('other'));
     await until(t, () => seen.includes('other'));
+    assert.equal(warnings.filter((line) => line.includes('not today')).length, 1);
   });
 
   test('is told when the fleet ends, and waited for, ten seconds at most', async (t) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { note, startOne } from '../../fixtures/controllers.ts';
+import { note } from '../../fixtures/controllers.ts';
 import { startHub, stateOf } from '../../fixtures/fleet-hub.ts';
-import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
 
 const crd = (kind: string, plural: string) => ({
@@ -18,30 +17,6 @@ const crd = (kind: string, plural: string) => ({
 });
 
 describe('a controller', () => {
-  test('is asked again after a failure, with growing pauses, and as it asks itself', async (t) => {
-    const { run, warnings } = await startOne(t, ['a']);
-    const clock = new ManualClock();
-    const fleet = run({ clock });
-    let calls = 0;
-    note(fleet, {
-      reconcile: async () => {
-        calls += 1;
-        if (calls <= 4) throw new Error('not yet');
-        return { requeueAfterMs: 45_000 };
-      },
-    });
-    for (const ms of [5, 10, 20, 40]) {
-      assert.equal(await clock.waiting((wait) => wait === ms), ms);
-      clock.advance(ms);
-    }
-    await clock.waiting((ms) => ms === 45_000);
-    assert.equal(calls, 5);
-    clock.advance(45_000);
-    await until(t, () => calls === 6);
-    const failures = warnings.filter((line) => line.includes('not yet'));
-    assert.deepEqual(failures, ['reconcile of default/a on fleet/one failed (error, try 1): not yet']);
-  });
-
   test("of a kind that one cluster has not is that cluster's trouble only", async (t) => {
     const { publish, spoke, run } = await startHub(t);
     const [without, withIt] = [await spoke(), await spoke()];

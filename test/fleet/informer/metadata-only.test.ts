@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ConfigMap, configMaps, map, note, startOne } from '../../fixtures/controllers.ts';
+import { type ConfigMap, configMaps, map } from '../../fixtures/controllers.ts';
 import { startEngaged } from '../../fixtures/fleet-hub.ts';
 import { startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
@@ -39,20 +39,6 @@ describe('an informer of metadata only', () => {
       assert.deepEqual(accepted, expected);
     });
   }
-
-  test('is enough for a controller and what it owns', async (t) => {
-    const { cluster, run } = await startOne(t, ['a']);
-    const fleet = run();
-    const seen = note(fleet, {
-      for: { ...configMaps, metadataOnly },
-      owns: [{ apiVersion: 'v1', kind: 'Secret', metadataOnly }],
-    });
-    await until(t, () => seen.length === 1);
-    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'x', controller: true }];
-    cluster.add({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', ownerReferences } });
-    await until(t, () => seen.length === 2);
-    assert.deepEqual(seen, ['one/a', 'one/a']);
-  });
 
   test('drops what a server sends without being asked', async (t) => {
     const { server, informer } = await startInformers(t);
