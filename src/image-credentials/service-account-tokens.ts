@@ -6,7 +6,6 @@ import { schemaProblems } from '../access/schema-problems.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, CredentialsError } from '../errors/index.ts';
 import { parseRfc3339 } from '../exec/credential.ts';
-import { parseOptionsWith } from '../options/option-schemas.ts';
 import { abortable } from '../util/abortable.ts';
 import { codeFieldOf, isFunction, isObject } from '../util/guards.ts';
 import { ExpiringMap, SingleFlight } from './cache.ts';
@@ -195,31 +194,23 @@ export function chosenAnnotations(
     .map((key) => [key, annotations[key] ?? '']);
 }
 
-/** The shortest life that an API server accepts, in seconds. */
-const leastSeconds = 600;
-const seconds = { error: `must be a whole number of ${leastSeconds} or more` };
-const optionsSchema = z.strictObject({ expirationSeconds: z.int(seconds).min(leastSeconds, seconds).optional() });
-
 /**
  * A value for the option `mintToken`: asks a cluster's API server for a token of the service account (TokenRequest), as the kubelet
  * does. Refuses a token of another account that has the same name. Takes any client-node `KubeConfig`, a `RestConfig` too; its user
- * needs the verb "create" on serviceaccounts/token. `expirationSeconds` is how long tokens should live: 600 or more; the
- * server has its own default, and may give less.
+ * needs the verb "create" on serviceaccounts/token.
  *
  * @example
  * const config = new KubeConfig();
  * config.loadFromCluster();
  * ImageCredentialProviders.fromConfigFile(path, { binDir, mintToken: mintTokenFrom(config) });
  */
-export function mintTokenFrom(config: KubeConfig, options: { readonly expirationSeconds?: number } = {}): MintToken {
+export function mintTokenFrom(config: KubeConfig): MintToken {
   const isKubeConfig = (value: unknown) => isObject(value) && isFunction(Reflect.get(value, 'makeApiClient'));
   checkArgument('mintTokenFrom', 'config', config, isKubeConfig, 'a KubeConfig');
-  const { expirationSeconds } = parseOptionsWith(optionsSchema, options);
   return async ({ serviceAccount: { namespace, name, uid }, audience }, { signal }) => {
     // Loaded only when a token is minted.
     const { CoreV1Api, Observable } = await import('@kubernetes/client-node');
-    const spec = { audiences: [audience], ...(expirationSeconds === undefined ? {} : { expirationSeconds }) };
-    const body = { metadata: { namespace, name, uid }, spec };
+    const body = { metadata: { namespace, name, uid }, spec: { audiences: [audience] } };
     const pre = (context: RequestContext) => {
       context.setSignal(signal);
       return new Observable(Promise.resolve(context));

@@ -188,7 +188,6 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
     'matchImage(value, text)': [(value) => calling(matchImage, value)('x'), /pattern/, texts],
     'matchImage(text, value)': [calling(matchImage, 'x'), /image/, texts],
     'mintTokenFrom(value)': [calling(mintTokenFrom), /config: must be a KubeConfig/],
-    'mintTokenFrom(config, value)': [calling(mintTokenFrom, hub), /options/, optional],
     'loadExecCredential(value)': [calling(loadExecCredential), /KUBERNETES_EXEC_INFO/],
   };
 }
