@@ -145,14 +145,6 @@ function checkProvider(provider: ParsedProvider, names: Set<string>, report: Rep
     const url = parseImageUrl(pattern);
     if ('problem' in url) report(['matchImages', index], `is no pattern of images: it ${url.problem}`);
   }
-  for (const [index, variable] of env.entries()) {
-    if (/[=\0]/.test(variable.name) || variable.name === '' || variable.value.includes('\0')) {
-      report(['env', index], 'has a name or value that no environment can hold');
-    }
-  }
-  for (const [index, argument] of args.entries()) {
-    if (argument.includes('\0')) report(['args', index], 'holds a NUL character');
-  }
   const defaultCacheDurationMs = checkDuration(provider.defaultCacheDuration, below(report, 'defaultCacheDuration'));
   const attributes =
     tokenAttributes && checkTokenAttributes(tokenAttributes, version, below(report, 'tokenAttributes'));

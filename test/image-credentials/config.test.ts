@@ -36,7 +36,6 @@ describe('a configuration (A)', () => {
   const early = { ...having({ tokenAttributes: {} }), apiVersion: 'kubelet.config.k8s.io/v1beta1' };
   const late = { ...config(provider), apiVersion: 'kubelet.config.k8s.io/v2' };
   const noPattern = having({ matchImages: ['a.io', 'a b.io'] });
-  const odd = [{ name: 'A=B', value: '' }];
   for (const [item, content, message] of [
     ['A.5: no kind', { ...config(provider), kind: undefined }, /kind: must be CredentialProviderConfig/],
     ['A.5: another version', late, /apiVersion: must be kubelet/],
@@ -58,7 +57,6 @@ describe('a configuration (A)', () => {
     ['B.18: no duration', having({ defaultCacheDuration: null }), /defaultCacheDuration: is missing/],
     ['B.18: a negative duration', having({ defaultCacheDuration: '-1m' }), /must not be negative/],
     ['A.10: a number for a duration', having({ defaultCacheDuration: 10 }), /defaultCacheDuration: must be text/],
-    ['B.19 (differs): a variable that no environment can hold', having({ env: odd }), /env\[0\]: has a name or value/],
   ] as const) {
     test(`${item} is an error with its place`, () => assert.match(problemsOf(content), message));
   }
