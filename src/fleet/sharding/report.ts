@@ -19,9 +19,6 @@ export interface ReportOptions {
   readonly observer: FleetObserver | undefined;
 }
 
-/** Milliseconds between two warnings of a replica that still cannot renew its own Lease. */
-const remindMs = 30_000;
-
 /** Whose Lease a request was for; each kind is warned about by itself. */
 export type LeaseKind = LeaseFailed['lease'] | 'dead replica';
 
@@ -36,8 +33,6 @@ export interface Taken {
 export class ShardingReport {
   readonly #options: ReportOptions;
   readonly #warnings: WarningLimiter;
-  /** Since the last renewal of this replica's own Lease that succeeded. */
-  #unrenewed: { readonly since: number; readonly attempts: number; readonly reportedAt: number } | undefined;
 
   constructor(options: ReportOptions) {
     const { logger, clock } = options;
@@ -83,27 +78,10 @@ export class ShardingReport {
     const consequence = `a replica stops its work when it could not renew its own for ${deadlineMs / 1_000} s`;
     const message = `a Lease of fleet ${name} cannot be written or read at the moment (${consequence}): ${reason}`;
     this.#warnings.add(this.#subject(lease), 'lease', { message });
-    if (lease === 'replica') this.#remind(reason);
-  }
-
-  /** Warns again and again while the own Lease cannot be renewed: until then this replica does nothing. */
-  #remind(reason: string): void {
-    const { clock, name } = this.#options;
-    const now = clock.uptime();
-    const { since, attempts, reportedAt } = this.#unrenewed ?? { since: now, attempts: 0, reportedAt: now };
-    const isDue = now - reportedAt >= remindMs;
-    this.#unrenewed = { since, attempts: attempts + 1, reportedAt: isDue ? now : reportedAt };
-    if (!isDue) return;
-    const seconds = Math.round((now - since) / 1_000);
-    const message =
-      `this replica of fleet ${name} has not renewed its Lease for ${seconds} s, in ${attempts + 1} attempts, so it owns no ` +
-      `clusters; the last one: ${reason}: check the hub, the network to it, and how long it takes to answer`;
-    this.#say('warn', message);
   }
 
   /** A request for a Lease has succeeded. */
   succeeded(lease: LeaseKind): void {
-    if (lease === 'replica') this.#unrenewed = undefined;
     this.#warnings.clear(this.#subject(lease), 'lease', `Leases of fleet ${this.#options.name} can be written again`);
   }
 

@@ -55,19 +55,6 @@ describe('replicas that share a fleet, where something fails', () => {
     assert.equal(signal.aborted, true);
   });
 
-  test('say every 30 seconds that their Lease is not renewed, and what they tried', async (t) => {
-    const { hub, startAlone, warnings } = await startReplicas(t, 1);
-    const one = await startAlone();
-    hub.failNext(503, 1_000_000, ({ method }) => method === 'PUT');
-    const reminders = () => warnings.filter((text) => text.includes('has not renewed its Lease'));
-    await one.passUntil(() => reminders().length === 3);
-    for (const [index, text] of reminders().entries()) {
-      const [, seconds, attempts] = /for (\d+) s, in (\d+) attempts, .*503/.exec(text) ?? [];
-      assert.ok(Math.abs(Number(seconds) - 30 * (index + 1)) <= 5, text);
-      assert.ok(Number(attempts) > 10 * (index + 1), text);
-    }
-  });
-
   test('send nothing after the deadline, also before any timer has run: a process may have been stopped', async (t) => {
     const { publish, spoke, startAlone } = await startReplicas(t, 1);
     const one = await startAlone();
