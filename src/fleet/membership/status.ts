@@ -2,6 +2,7 @@
 import { ApiError, CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { codeFieldOf } from '../../util/guards.ts';
 import { printable } from '../../util/printable.ts';
 import type { Cluster } from '../cluster.ts';
 import { type ClusterState, emit, type FleetObserver } from '../telemetry.ts';
@@ -71,10 +72,5 @@ function codeOf(stage: Stage, error: unknown): string {
   if (error instanceof ApiError && error.statusCode !== undefined) return `STATUS_${error.statusCode}`;
   if (error instanceof CredentialsError) return error.code;
   if (stage === 'HANDLERS') return 'HANDLER_FAILED';
-  // A code of Node may be in a cause.
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    if (cause instanceof CredentialsError || ('code' in cause && typeof cause.code === 'string'))
-      return String(Reflect.get(cause, 'code'));
-  }
-  return 'ERROR';
+  return codeFieldOf(error).code ?? 'ERROR';
 }
