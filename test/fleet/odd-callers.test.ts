@@ -145,9 +145,9 @@ describe('a hub', () => {
     const fleet = run();
     await fleet.synced();
     assert.ok(isEngaged(fleet, 'one'));
-    assert.equal(stateOf(fleet, 'bad'), 'Backoff PROFILE_INVALID');
+    assert.equal(stateOf(fleet, 'bad'), 'NotReady CONTROL_PLANE_UNKNOWN');
     const { message } = fleet.list().find(({ name }) => name === 'fleet/bad') ?? { message: '' };
-    assert.match(message, /ControlPlaneHealthy has a status that is no text/);
+    assert.match(message, /ControlPlaneHealthy is no text/);
     // An engaged cluster stays so: a report that says nothing changes nothing.
     const one = stored('one');
     hub.set({ ...one, status: { ...Object(one).status, conditions } } as never);

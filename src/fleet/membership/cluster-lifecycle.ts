@@ -204,10 +204,8 @@ export class ClusterLifecycle {
     if (this.#gone) return { do: 'end' };
     if (!verdict) return { do: 'wait' };
     if (!verdict.engage) return { do: 'wait', status: verdict };
-    const { ready, reason, message, isInvalid } = this.#health.reported;
-    if (ready !== 'yes') {
-      return { do: 'wait', status: { state: isInvalid ? 'Backoff' : 'NotReady', reason, message } };
-    }
+    const { ready, reason, message } = this.#health.reported;
+    if (ready !== 'yes') return { do: 'wait', status: { state: 'NotReady', reason, message } };
     // A new verdict follows. Until then each attempt would end at once and be repeated without a pause.
     if (verdict.fence?.isOver) return { do: 'wait', status: { state: 'NotOwned', ...shardLost } };
     const movesMs = (verdict.notBefore ?? 0) - this.#context.clock.uptime();

@@ -1,5 +1,6 @@
 /** Whether a cluster is reported as healthy, and since when it is not. */
 import type { Logger } from '../../observability/logger.ts';
+import { isText } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import { ask } from '../guard.ts';
 import type { FleetProfile } from './identity.ts';
@@ -9,8 +10,6 @@ export interface Readiness {
   readonly ready: 'yes' | 'no' | 'unknown';
   readonly reason: string;
   readonly message: string;
-  /** The report cannot be read. */
-  readonly isInvalid?: true;
 }
 
 /** Reads the condition `ControlPlaneHealthy` (KEP-4322). Without it a cluster counts as healthy. */
@@ -22,12 +21,8 @@ export function controlPlaneReadiness({ status }: Pick<FleetProfile, 'status'>):
   if (condition === undefined)
     return { ready: 'yes', reason: 'NOT_REPORTED', message: 'ControlPlaneHealthy is not reported' };
   const { status: value, reason, message } = Object(condition) as Record<string, unknown>; // each is looked at here
-  if (typeof value !== 'string') {
-    const said = 'its condition ControlPlaneHealthy has a status that is no text: the cluster manager has to mend it';
-    return { ready: 'unknown', reason: 'PROFILE_INVALID', message: said, isInvalid: true };
-  }
   const why = [reason, message].filter((part) => typeof part === 'string' && part !== '').join(': ');
-  const said = `ControlPlaneHealthy is ${value}${why === '' ? '' : ` (${why})`}`;
+  const said = `ControlPlaneHealthy is ${isText(value) ? value : 'no text'}${why === '' ? '' : ` (${why})`}`;
   if (value === 'True') return { ready: 'yes', reason: 'CONTROL_PLANE_HEALTHY', message: said };
   if (value === 'False') return { ready: 'no', reason: 'CONTROL_PLANE_UNHEALTHY', message: said };
   return { ready: 'unknown', reason: 'CONTROL_PLANE_UNKNOWN', message: said };
