@@ -14,7 +14,6 @@ export type DisengageHandler = (cluster: Cluster, reason: FleetError) => unknown
 
 /** The registration of a handler. */
 interface EngageEntry {
-  /** Calls the handler. After `end` it is not waited for, and its error is ignored. */
   readonly tell: EngageHandler;
   end(): void;
 }
@@ -31,20 +30,9 @@ export class EngageHandlers {
   }
 
   add(handler: EngageHandler): EngageEntry {
-    const ended = new AbortController();
-    const tell = async (cluster: Cluster) => {
-      try {
-        await abortable(async () => handler(cluster), ended.signal);
-      } catch (error) {
-        if (!ended.signal.aborted) throw error;
-      }
-    };
-    const end = () => {
-      this.#tells.delete(tell);
-      ended.abort();
-    };
+    const tell: EngageHandler = (cluster) => handler(cluster);
     this.#tells.add(tell);
-    return { tell, end };
+    return { tell, end: () => void this.#tells.delete(tell) };
   }
 
   /** Includes handlers that are added during the iteration. */

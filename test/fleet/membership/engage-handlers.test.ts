@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Cluster } from '../../../src/fleet/index.ts';
 import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
-import { turns, until } from '../../fixtures/until.ts';
+import { until } from '../../fixtures/until.ts';
 
 describe('an onEngage function', () => {
   test('that throws puts the cluster into Backoff and nothing else, whenever it is told', async (t) => {
@@ -59,36 +59,6 @@ describe('an onEngage function', () => {
     publish('two', await spoke());
     await until(t, () => isEngaged(fleet, 'two'));
     assert.equal(told.get(-1), 3);
-  });
-
-  test('that was disposed of decides nothing, whatever it does and whenever it was told', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    publish('one', await spoke());
-    const clock = new ManualClock();
-    const fleet = run({ clock });
-    const told: string[] = [];
-    const fail = Promise.withResolvers<never>();
-    const register = (name: string, work: () => Promise<unknown>) =>
-      fleet.onEngage(() => {
-        told.push(name);
-        return work();
-      });
-    const early = [register('fails', () => fail.promise), register('hangs', () => new Promise(() => {}))];
-    for (const [index, telling] of early.entries()) {
-      await until(t, () => told.length > index);
-      assert.equal(stateOf(fleet, 'one'), 'Engaging HANDLERS');
-      telling[Symbol.dispose]();
-    }
-    await until(t, () => isEngaged(fleet, 'one'));
-    const late = [register('fails late', () => fail.promise), register('hangs late', () => new Promise(() => {}))];
-    await until(t, () => told.length === 4);
-    for (const telling of late) telling[Symbol.dispose]();
-    fail.reject(new Error('nobody is interested any more'));
-    for (const ms of [0, 60_000]) {
-      clock.advance(ms);
-      await turns();
-    }
-    assert.equal(stateOf(fleet, 'one'), 'Engaged ENGAGED');
   });
 
   test('that uses another cluster, which was disengaged, puts its own into Backoff: it is not called again without a pause', async (t) => {
