@@ -61,8 +61,15 @@ const entrySchema = z
 const responseSchema = z.strictObject({
   kind: z.literal('CredentialProviderResponse'),
   apiVersion: z.string(),
-  cacheKeyType: z.string().nullish(),
-  cacheDuration: z.string().nullish(),
+  cacheKeyType: z.enum(cacheKeyTypes),
+  cacheDuration: z
+    .string()
+    .nullish()
+    .transform((text, context) => {
+      const ms = typeof text === 'string' ? parseDuration(text) : undefined;
+      if (typeof text === 'string' && ms === undefined) context.addIssue('is no duration');
+      return ms;
+    }),
   auth: z.custom<object>((value) => typeof value === 'object' && !Array.isArray(value)).nullish(),
 });
 
@@ -70,28 +77,15 @@ const responseSchema = z.strictObject({
 export function decodeResponse(stdout: string, apiVersion: ProviderVersion): ImageResponse {
   if (stdout.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'exited with 0 but printed nothing on stdout');
   const answer = parseJson(stdout);
-  const version: unknown = Reflect.get(answer, 'apiVersion');
-  if (version !== apiVersion) {
-    const what = version === undefined ? 'without apiVersion' : 'in another apiVersion';
-    throw new AnswerFault('ANSWER_WRONG_VERSION', `answered ${what}, but is configured for ${apiVersion}`);
+  if (Reflect.get(answer, 'apiVersion') !== apiVersion) {
+    throw new AnswerFault(
+      'ANSWER_WRONG_VERSION',
+      `answered in another apiVersion, but is configured for ${apiVersion}`,
+    );
   }
   const parsed = responseSchema.safeParse(answer);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    if (issue?.path[0] === 'kind') {
-      throw new AnswerFault('ANSWER_UNPARSABLE', 'answered with another kind than CredentialProviderResponse');
-    }
-    throw fieldFault(issue, String(issue?.path[0] ?? ''));
-  }
-  const { cacheKeyType, cacheDuration } = parsed.data;
-  const type = cacheKeyTypes.find((known) => known === cacheKeyType);
-  if (!type) {
-    throw new AnswerFault('ANSWER_FIELD_INVALID', `answered without a cacheKeyType of ${cacheKeyTypes.join(', ')}`);
-  }
-  const ms = typeof cacheDuration === 'string' ? parseDuration(cacheDuration) : undefined;
-  if (typeof cacheDuration === 'string' && ms === undefined) {
-    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a cacheDuration that is not a duration such as 10m');
-  }
+  if (!parsed.success) throw fieldFault(parsed.error.issues[0], String(parsed.error.issues[0]?.path[0] ?? ''));
+  const { cacheKeyType, cacheDuration: cacheDurationMs } = parsed.data;
   // One after the other: of many wrong entries the first is enough.
   const auth = new Map<string, Login>();
   for (const [key, entry] of Object.entries(parsed.data.auth ?? {})) {
@@ -100,11 +94,11 @@ export function decodeResponse(stdout: string, apiVersion: ProviderVersion): Ima
     if (!login.success) throw fieldFault(login.error.issues[0], 'auth');
     auth.set(key, login.data);
   }
-  return { cacheKeyType: type, cacheDurationMs: ms, auth };
+  return { cacheKeyType, cacheDurationMs, auth };
 }
 
 function fieldFault(issue: z.core.$ZodIssue | undefined, field: string): AnswerFault {
-  const what = issue?.code === 'unrecognized_keys' ? 'fields that are not known' : 'a value of the wrong type';
+  const what = issue?.code === 'unrecognized_keys' ? 'fields that are not known' : 'a value that is not allowed';
   return new AnswerFault('ANSWER_FIELD_INVALID', `answered with ${what}${field === '' ? '' : ` in ${field}`}`);
 }
 
