@@ -142,11 +142,6 @@ export class ImageCredentialProviders {
     return ImageCredentialProviders.fromConfigFile(path, { binDir, ...options });
   }
 
-  /** The providers, in the order in which they are asked. */
-  get providerNames(): readonly string[] {
-    return this.#providers.map(({ provider }) => provider.name);
-  }
-
   /** Patterns of all providers, in order. */
   get patterns(): readonly string[] {
     return this.#providers.flatMap(({ provider }) => provider.matchImages);

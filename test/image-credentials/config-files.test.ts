@@ -17,7 +17,7 @@ describe('files and executables', () => {
     const load = (path: string) => ImageCredentialProviders.fromConfigFile(path, { binDir });
     return { folder, binDir, load };
   }
-  const file = (name: string) => JSON.stringify(configOf({ ...providerOfA, name }));
+  const file = (name: string) => JSON.stringify(configOf({ ...providerOfA, name, matchImages: [`${name}.io`] }));
 
   test('A.4: a folder is read in the order of its names, .json, .yaml and .yml only, hidden ones too', async (t) => {
     const { folder, load } = await setUp(t);
@@ -29,7 +29,7 @@ describe('files and executables', () => {
     await symlink(join(folder, 'linked'), join(configs, 'c.yaml'));
     for (const other of ['d.YAML', 'e.yaml.bak', 'f']) await writeFile(join(configs, other), 'not read');
     await execa('mkfifo', [join(configs, 'f.json')]);
-    assert.deepEqual(load(configs).providerNames, ['q', 'p', 'r']);
+    assert.deepEqual(load(configs).patterns, ['q.io', 'p.io', 'r.io']);
     await writeFile(join(configs, 'g.json'), file('p'));
     const twice = /g\.json: line 1: providers\[0\]\.name: "p" is the name of another provider too/;
     assert.throws(() => load(configs), twice);
@@ -67,7 +67,7 @@ describe('files and executables', () => {
     const path = join(folder, 'config.json');
     await writeFile(path, file('p'));
     const values = { 'image-credential-provider-config': path, 'image-credential-provider-bin-dir': binDir };
-    assert.deepEqual(ImageCredentialProviders.fromFlags(values).providerNames, ['p']);
+    assert.deepEqual(ImageCredentialProviders.fromFlags(values).patterns, ['p.io']);
     const alone = () => ImageCredentialProviders.fromFlags({ 'image-credential-provider-config': path });
     assert.throws(alone, /--image-credential-provider-bin-dir: is missing: the two flags go together/);
   });
