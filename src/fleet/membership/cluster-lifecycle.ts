@@ -13,7 +13,7 @@ import type { FleetProfile } from './identity.ts';
 import type { Verdict } from './membership.ts';
 import { shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
-import { again, announce, disengaged, failureOf, problemsOf, replaced, type Status, shown } from './status.ts';
+import { again, announce, disengaged, failureOf, problemsOf, type Status, shown } from './status.ts';
 
 /** What of a cluster is claimed. */
 export type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
@@ -122,7 +122,8 @@ export class ClusterLifecycle {
       this.#attempts.forget();
       this.#attempts.skipPause();
     }
-    this.#stay();
+    // It may have been leaving the fleet. The earlier engagement may still be ending.
+    this.#gone = undefined;
     this.#health.report(this.#context.readinessOf(profile));
     // A heartbeat in the status does not end a backoff.
     if (this.#tried !== undefined && this.#tried !== accessOf(this.#profile, this.#context.providers))
@@ -152,15 +153,6 @@ export class ClusterLifecycle {
     this.#attempts.begin();
     this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
     this.wake();
-  }
-
-  /** It may have been leaving the fleet. The earlier engagement may still be ending. */
-  #stay(): void {
-    const gone = this.#gone;
-    this.#gone = undefined;
-    if (!gone || this.#status.reason !== gone.reason) return;
-    const isAnother = this.#engagement?.basis.uid !== this.#profile.metadata.uid;
-    this.#setStatus(isAnother ? replaced : again('SELECTED_AGAIN', 'it was not in the fleet for a while'));
   }
 
   /** Looks at the desired state again. */

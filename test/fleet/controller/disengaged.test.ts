@@ -52,9 +52,9 @@ describe('when a cluster is disengaged', () => {
     withdraw('one');
     await until(t, () => engaged.signal.aborted);
     publish('one', cluster);
-    await until(t, () => stateOf(fleet, 'one') === 'Pending PROFILE_REPLACED');
+    await until(t, () => stateOf(fleet, 'one').startsWith('Pending '));
     await turns();
-    assert.equal(stateOf(fleet, 'one'), 'Pending PROFILE_REPLACED', 'not engaged again before it has been let go');
+    assert.match(stateOf(fleet, 'one'), /^Pending /, 'not engaged again before it has been let go');
     clock.advance(10_000);
     await until(t, () => isEngaged(fleet, 'one'));
     assert.equal(results()[0], 'cancelled');
