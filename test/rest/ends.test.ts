@@ -1,17 +1,15 @@
-// What ends a request that is between two tries, and a socket that a request has become.
+// What ends a request that is between two tries, and the socket of a WebSocket.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { upgrade, WebSocket } from 'undici';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { restConfigFor } from '../fixtures/fleet-hub.ts';
 import { placeAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { endOfWatch } from '../fixtures/requests.ts';
-import { startTlsServer } from '../fixtures/tls-server.ts';
+import { openWebSocket, startTlsServer } from '../fixtures/tls-server.ts';
 import { until } from '../fixtures/until.ts';
 
 const ends = ['providers.close()', 'config.close()', 'dispatcher.destroy()'] as const;
@@ -71,48 +69,15 @@ test('a Retry-After of more than a minute is for the caller', async (t) => {
   assert.equal(requests(), 1);
 });
 
-describe('a socket that an upgrade has left', () => {
-  async function startUpgrading(t: TestContext) {
-    const server = createServer(tlsOptions);
-    server.on('upgrade', (_request, socket) => {
-      socket.on('error', () => undefined);
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\n');
-      socket.pipe(socket);
-    });
-    const { providers, config, dispatcher, url } = await startConfigAt(t, server, { idleTimeoutMs: 0 });
-    const open = async () => (await upgrade(url, { protocol: 'echo', dispatcher })).socket;
-    return { providers, config, open };
-  }
-
-  for (const how of ['providers.close()', 'dispatcher.destroy()'] as const) {
-    test(`ends with ${how}, though nobody listens to its errors`, async (t) => {
-      const { providers, config, open } = await startUpgrading(t);
-      const socket = await open();
-      const closed = new Promise((resolve) => socket.once('close', resolve));
-      await end(how, { providers, config });
-      await closed;
-    });
-  }
-
-  test('goes on when its config is closed', async (t) => {
-    const { config, open } = await startUpgrading(t);
-    const socket = await open();
-    await config.close();
-    // Longer than idleTimeoutMs.
-    await pause(50);
-    socket.write('still there');
-    assert.equal(String((await once(socket, 'data'))[0]), 'still there');
-    socket.destroy();
-  });
-
-  test("is undici's WebSocket, too", async (t) => {
-    const server = await startTlsServer(t);
-    const { dispatcher } = restConfigFor(placeAt(server.port), 'token-1');
-    const socket = new WebSocket(server.url.replace('https', 'wss'), { dispatcher });
-    await once(socket, 'open');
-    await dispatcher.destroy();
-    await until(t, () => server.open.size === 0);
-  });
+test('dispatcher.destroy() ends a WebSocket, though its config is closed and nobody listens to its errors', async (t) => {
+  const server = await startTlsServer(t);
+  const config = restConfigFor(placeAt(server.port), 'token-1');
+  const socket = await openWebSocket(config, server.url);
+  await config.close();
+  const closed = once(socket, 'close');
+  await config.dispatcher.destroy();
+  await closed;
+  await until(t, () => server.open.size === 0);
 });
 
 test('providers.close() ends a connection that is being opened', async (t) => {

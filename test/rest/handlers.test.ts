@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
-import { type Dispatcher, interceptors, request, stream } from 'undici';
+import { connect, type Dispatcher, interceptors, request, stream, upgrade } from 'undici';
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { statusOf } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
@@ -85,6 +85,15 @@ describe('a handler that throws ends its own request, and neither the process no
 });
 
 describe('the dispatcher', () => {
+  test('opens no WebSockets and tunnels, and says what does', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const { dispatcher } = config;
+    const refused = { code: 'REQUEST_INVALID', message: /^ClusterProfile fleet\/spoke, https:.* opens no WebSockets/ };
+    await assert.rejects(upgrade(cluster.url, { protocol: 'echo', dispatcher }), refused);
+    await assert.rejects(connect(cluster.url, { dispatcher }), refused);
+    assert.equal(cluster.stats.requests, 0);
+  });
+
   test('can be composed, and what comes of it closed', async (t) => {
     const { cluster, config } = await startFleet(t);
     const composed = config.dispatcher.compose(interceptors.responseError());

@@ -1,8 +1,6 @@
 // What stays open on an HTTP/2 connection after a request has ended.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { type Dispatcher, request } from 'undici';
 import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
@@ -46,21 +44,4 @@ describe('a server that has answered before it has read the body', () => {
       assert.equal(streams.length, 2);
     });
   }
-});
-
-test('a tunnel (CONNECT) whose other end has nothing more to say stays open for what is sent into it', async (t) => {
-  const { promise: received, resolve } = Promise.withResolvers<string>();
-  const server = createH2Server((stream) => {
-    text(stream).then(resolve, () => resolve('it was cut off'));
-    stream.respond({ ':status': 200 });
-    stream.end();
-  });
-  const { dispatcher, url } = await startConfigAt(t, server);
-  const { origin, host } = new URL(url);
-  const { socket } = await dispatcher.connect({ origin, path: host });
-  socket.resume();
-  await once(socket, 'end');
-  await new Promise((done) => setImmediate(done));
-  socket.end('more');
-  assert.equal(await received, 'more');
 });

@@ -3,7 +3,6 @@
  * connection could not carry goes out again at once, and nothing but the log tells.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
@@ -169,19 +168,6 @@ class AuthorizedRequest extends Relay {
     for (const chunk of chunks) super.data(chunk);
     if (trailers) super.complete(trailers);
     else if (!this.paused) this.inner?.resume();
-  }
-
-  protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
-    const { connection } = this.#request;
-    connection.keep(socket, this.#owner);
-    // A CONNECT gives its socket whatever the status. It is not sent again, and the next request has the new credential.
-    if (!connection.isRejection(statusCode)) this.#accepted();
-    else if (this.#credential) {
-      connection.refresh(this.#credential, statusCode, headers, this.#owner.log).then((refreshed) => {
-        if (!refreshed) this.#rejected(statusCode, 'and there is no better one now');
-      });
-    }
-    super.upgrade(statusCode, headers, socket);
   }
 
   /** The server has accepted the credential. */

@@ -7,9 +7,19 @@ import { printable } from '../../util/printable.ts';
 import { type Layer, type RequestOwner, withoutQuery } from './layer.ts';
 import { Relay } from './relay.ts';
 
-/** Refuses a request to another origin, to a path that `allowedServers` does not allow, and one that the fence holds back. */
+/**
+ * Refuses a request to another origin, to a path that `allowedServers` does not allow, one that the fence holds back, and one that would
+ * become a socket.
+ */
 export const bounds: Layer = (owner, next) => (request, handler) => {
   const { options, connection } = request;
+  if (options.upgrade || options.method === 'CONNECT') {
+    const message =
+      "config.dispatcher opens no WebSockets and tunnels: use client-node's Exec, Attach and PortForward, or ws with the options " +
+      'that config.applyToHTTPSOptions fills';
+    Relay.refuse(handler, new RequestError('REQUEST_INVALID', message).of(owner.cluster));
+    return;
+  }
   const origin = options.origin === undefined ? connection.origin : String(options.origin);
   const refusal =
     origin !== connection.origin && URL.parse(origin)?.origin !== connection.origin
@@ -78,13 +88,13 @@ const streaming = /[?&](?:watch|follow)(?:=(?!(?:false|0)(?:&|$))|&|$)/i;
 const candidate = /\/(?:proxy|exec|attach|portforward|log|watch|debug)(?:[/?#]|$)|%/;
 
 /**
- * Whether Kubernetes calls a request long-running: an upgrade, a watch, a followed log, or a subresource such as `exec` at the
+ * Whether Kubernetes calls a request long-running: a watch, a followed log, or a subresource such as `exec` at the
  * place of a subresource, and not an object or a namespace of that name. `basePath` is that of the cluster's server.
  */
-export function isLongRunning({ path: given, upgrade }: Dispatcher.DispatchOptions, basePath: string): boolean {
+export function isLongRunning({ path: given }: Dispatcher.DispatchOptions, basePath: string): boolean {
   // A caller without types may give anything.
   const path = String(given);
-  if (upgrade || streaming.test(path)) return true;
+  if (streaming.test(path)) return true;
   if (!candidate.test(path)) return false;
   const [first, second] = segmentsOf(path, basePath);
   if (first === 'debug' && second === 'pprof') return true;

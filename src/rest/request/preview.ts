@@ -59,7 +59,6 @@ function whyRefused(
   isRead: boolean,
 ): string | undefined {
   const name = requestName(options);
-  if (options.upgrade || options.method === 'CONNECT') return `${name} would open a connection of its own`;
   if (path?.subresource !== undefined && withoutDryRun.has(path.subresource))
     return `${name} was refused, since ${path.subresource} has no dry run`;
   if (!path && !isRead) return `${name} was refused, since only objects of the API have a dry run`;

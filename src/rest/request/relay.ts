@@ -1,6 +1,5 @@
 /** Handlers around handlers: the base of every layer, and the outermost one, which guards what the caller's handler throws. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import { callCatching, reasonOf } from '../../observability/callbacks.ts';
@@ -77,11 +76,6 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
     if (!this.#started) this.start();
   }
 
-  onRequestUpgrade(controller: Controller, statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
-    if (this.#isCurrent(controller)) this.upgrade(statusCode, headers, socket);
-    else socket.destroy();
-  }
-
   onResponseStart(controller: Controller, statusCode: number, headers: IncomingHttpHeaders, message?: string): void {
     if (this.#isCurrent(controller)) this.respond(statusCode, headers, message);
   }
@@ -99,11 +93,6 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
   }
 
   // To the outer layer.
-
-  protected upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
-    this.#done = true;
-    this.#outer.onRequestUpgrade?.(this, statusCode, headers, socket);
-  }
 
   protected respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
     // Early hints and the like come before the response.
@@ -195,17 +184,6 @@ export class SafeHandler extends Relay {
 
   protected override start(): void {
     callCatching(() => super.start(), this.#abortWith);
-  }
-
-  protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
-    this.#onEnd(this);
-    callCatching(
-      () => super.upgrade(statusCode, headers, socket),
-      (thrown) => {
-        socket.destroy();
-        this.#report(toError(thrown));
-      },
-    );
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {

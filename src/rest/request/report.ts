@@ -3,7 +3,6 @@
  * takes longer than `requestTimeoutMs` ends here, unless it is long-running.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ConnectionError } from '../../errors/index.ts';
 import {
@@ -44,13 +43,6 @@ class ReportedRequest extends Relay {
     const { requestTimeoutMs } = request.connection;
     if (requestTimeoutMs !== undefined && !request.longRunning)
       this.#timer = setTimeout(() => this.abort(timeoutError(owner, requestTimeoutMs)), requestTimeoutMs).unref();
-  }
-
-  protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
-    this.#owner.log.answered();
-    this.#events?.answered(statusCode);
-    this.#ended(undefined);
-    super.upgrade(statusCode, headers, socket);
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {

@@ -1,7 +1,6 @@
 /** One cluster, reached with one credential source, and what a config says of both. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { ImpersonationHeaders } from '../../access/impersonation.ts';
 import type { Segments } from '../../access/url-pattern.ts';
@@ -145,8 +144,8 @@ export class Connection {
     return true;
   }
 
-  /** A request of a config has become a socket, which ends with this connection at the latest. */
-  keep(socket: Duplex, config: object): void {
+  /** A WebSocket of a config has this socket, which ends with this connection at the latest. */
+  #keep(socket: Socket, config: object): void {
     // Nobody may listen to the errors of a socket that an upgrade has left.
     socket.on('error', () => undefined);
     const kept = { end: (reason: Error) => void socket.destroy(reason) };
@@ -176,7 +175,7 @@ export class Connection {
   /** Opens an HTTP/1.1 connection for a WebSocket, with the credential's certificate. */
   async openForWebSocket({ keyPair }: Credential, config: object): Promise<Socket> {
     const socket = await this.#pools.openForWebSocket(keyPair);
-    this.keep(socket, config);
+    this.#keep(socket, config);
     return socket;
   }
 

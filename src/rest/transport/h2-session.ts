@@ -1,6 +1,6 @@
 /** What undici does not expose of a socket's HTTP/2 session: its streams, what is left of them, and whether the peer is silent. */
 import { subscribe } from 'node:diagnostics_channel';
-import { type ClientHttp2Stream, constants, type OutgoingHttpHeaders } from 'node:http2';
+import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 
 /** The server reset the stream in the middle of a response, in a way that Node and undici take for its end. */
@@ -29,16 +29,16 @@ interface SessionEvents {
   readonly streamBegins: () => StreamEvents | undefined;
 }
 
-type OnStream = (stream: ClientHttp2Stream, headers: OutgoingHttpHeaders) => void;
+type OnStream = (stream: ClientHttp2Stream) => void;
 
 /** The property of a socket of ours that is called with each HTTP/2 stream on it. */
 const onStream = Symbol('onStream');
 
 // undici does not hand out its session, but Node publishes every stream, and a session shows its socket.
 subscribe('http2.client.stream.created', (message) => {
-  const { stream, headers } = message as { stream: ClientHttp2Stream; headers: OutgoingHttpHeaders }; // as Node documents it
+  const { stream } = message as { stream: ClientHttp2Stream }; // as Node documents it
   const socket: (Socket & { [onStream]?: OnStream }) | undefined = stream.session?.socket;
-  socket?.[onStream]?.(stream, headers);
+  socket?.[onStream]?.(stream);
 });
 
 /** Watches the HTTP/2 session that undici opens on a socket, and returns what gives it: it is known from its first stream on. */
@@ -57,7 +57,7 @@ export function watchSession(
       for (const [stream, unprocessed] of open)
         if (stream.state.state === constants.NGHTTP2_STREAM_STATE_IDLE) unprocessed();
     });
-  const begins: OnStream = (stream, headers) => {
+  const begins: OnStream = (stream) => {
     if (!session) {
       session = stream.session;
       watchSettings();
@@ -80,11 +80,8 @@ export function watchSession(
       });
       stream.on('frameError', (type) => type === headersFrame && unprocessed());
     }
-    // An upgraded stream is the caller's own.
-    if (headers[':method'] !== 'CONNECT') {
-      failWhenCut(stream);
-      cancelAfterResponse(stream);
-    }
+    failWhenCut(stream);
+    cancelAfterResponse(stream);
   };
   Object.assign(socket, { [onStream]: begins });
   return () => session;

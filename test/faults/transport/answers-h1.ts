@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Random } from '../../fixtures/random.ts';
 import { answer, later } from './answers.ts';
 import type { Arrivals } from './arrivals.ts';
@@ -47,15 +46,4 @@ export function answerH1(
     [1, answerHalf],
   ] as const;
   answer({ path, request, response, begin, after, inform, cut, own }, arrival, random);
-}
-
-export function answerUpgrade(request: IncomingMessage, socket: Duplex, draw: (name: string) => Random): void {
-  const random = draw(`upgrade ${request.url}`);
-  socket.on('error', () => undefined).resume();
-  random.weighted<() => void>([
-    [3, () => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: chat\r\n\r\nhello')],
-    [1, () => socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n')],
-    [1, () => socket.destroy()],
-    [1, () => undefined],
-  ])();
 }

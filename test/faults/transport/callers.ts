@@ -119,16 +119,6 @@ export const callers: Readonly<Record<string, Caller>> = {
   },
   dispatch: (call) => dispatched(call, false),
   'dispatch, with a handler that throws': (call) => dispatched(call, true),
-  upgrade: async ({ path, config: { dispatcher }, signal, random }) => {
-    const upgrading = dispatcher.upgrade({ path, method: 'GET', protocol: 'chat', signal });
-    const { socket } = await upgrading.catch((error: Error) => {
-      // What undici throws at an answer that is none to an upgrade.
-      throw error.message === 'bad upgrade' ? new Own(error.message) : error;
-    });
-    socket.on('error', () => undefined).resume();
-    // Some leave it to close().
-    if (random.chance(0.5)) setTimeout(() => socket.destroy(), 100 * random.next()).unref();
-  },
   watch: async (call) => slowly((await get({ ...call, url: `${call.url}&watch=true` })).body, 0),
   'watch, read slowly': async (call) => slowly((await get({ ...call, url: `${call.url}&watch=true` })).body, 40),
 };

@@ -7,7 +7,7 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { overlay } from '../../fixtures/overlay.ts';
 import type { Random } from '../../fixtures/random.ts';
 import { tlsOptions } from '../../fixtures/raw-h2.ts';
-import { answerH1, answerUpgrade } from './answers-h1.ts';
+import { answerH1 } from './answers-h1.ts';
 import { answerH2, HostileSession } from './answers-h2.ts';
 import { Arrivals } from './arrivals.ts';
 import { reset } from './reset.ts';
@@ -24,7 +24,6 @@ export async function startHostile(protocols: readonly Protocol[], draw: (name: 
 
   const http = createHttpServer({ requireHostHeader: false, keepAliveTimeout: 400 });
   http.on('request', (request, response) => answerH1(request, response, arrivals, draw));
-  http.on('upgrade', (request, socket) => answerUpgrade(request, socket, draw));
   http.on('clientError', (_error, socket) => socket.destroy());
 
   const speakH2 = (socket: TLSSocket, random: Random) => {

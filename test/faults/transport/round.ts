@@ -54,7 +54,7 @@ export interface RoundResult {
 function codeOf(error: unknown, signal: AbortSignal): string | undefined {
   const { aborted, reason } = signal;
   if (aborted && error === reason) return 'given up';
-  // undici's stream and upgrade look at the signal before the dispatcher does.
+  // undici's stream looks at the signal before the dispatcher does.
   if (aborted && error instanceof errors.RequestAbortedError) return 'given up';
   if (error instanceof Own) return "the caller's own";
   if (error instanceof CredentialsError) return error.code;
@@ -116,7 +116,7 @@ export async function playRound(seed: string, plugins: Plugins, neighbour: Neigh
     kinds.set(path, kind);
     const reason = new Error(`given up: ${name}`);
     const given = new AbortController();
-    const isLong = /watch|upgrade/.test(kind);
+    const isLong = /watch/.test(kind);
     const gives = isLong || mine.chance(0.3);
     const ms = mine.pick([0, 1, 5, 30, 200, 600]) * mine.next();
     if (gives && ms === 0) given.abort(reason);

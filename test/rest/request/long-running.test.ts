@@ -29,8 +29,6 @@ describe('long-running is', () => {
     '/debug/pprof/profile?seconds=30',
   ])
     test(path, () => assert.ok(asked(path)));
-
-  test('an upgrade', () => assert.ok(asked('/x', '', { upgrade: 'websocket' })));
 });
 
 describe('not long-running is', () => {
