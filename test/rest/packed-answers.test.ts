@@ -11,11 +11,8 @@ describe('a generated client', () => {
   for (const [what, status, encoding, body, expected] of [
     ['gzip', '200 OK', 'gzip', gzipSync(pod), 'a'],
     ['gzip in capitals', '200 OK', 'GZIP', gzipSync(pod), 'a'],
-    ['x-gzip', '200 OK', 'x-gzip', gzipSync(pod), 'a'],
-    ['gzip, with a word too many', '200 OK', 'identity, gzip', gzipSync(pod), 'a'],
     ['identity', '200 OK', 'Identity', Buffer.from(pod), 'a'],
     ['nothing', '404 Not Found', 'gzip', empty, 404],
-    ['nothing', '500 Oops', 'x-gzip', empty, 500],
     ['nothing', '200 OK', 'gzip', empty, 'SyntaxError'],
     ['a refusal', '404 Not Found', 'GZIP', gzipSync(JSON.stringify({ kind: 'Status', code: 404 })), 404],
   ] as const) {
