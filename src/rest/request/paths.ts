@@ -85,7 +85,7 @@ const longRunning: ReadonlySet<string | undefined> = new Set(['proxy', 'exec', '
 const streaming = /[?&](?:watch|follow)(?:=(?!(?:false|0)(?:&|$))|&|$)/i;
 
 /** A quick check that most paths do not pass. A segment may be percent-encoded. */
-const candidate = /\/(?:proxy|exec|attach|portforward|log|watch|debug)(?:[/?#]|$)|%/;
+const candidate = /\/(?:proxy|exec|attach|portforward|log)(?:[/?#]|$)|%/;
 
 /**
  * Whether Kubernetes calls a request long-running: a watch, a followed log, or a subresource such as `exec` at the
@@ -96,17 +96,8 @@ export function isLongRunning({ path: given }: Dispatcher.DispatchOptions, baseP
   const path = String(given);
   if (streaming.test(path)) return true;
   if (!candidate.test(path)) return false;
-  const [first, second] = segmentsOf(path, basePath);
-  if (first === 'debug' && second === 'pprof') return true;
-  const { resource, name, subresource } = readApiPath(path, basePath) ?? {};
-  // Forms of older versions: a verb before the resource.
-  if ((resource === 'watch' || resource === 'proxy') && name !== undefined) return true;
+  const { name, subresource } = readApiPath(path, basePath) ?? {};
   return name !== undefined && longRunning.has(subresource);
-}
-
-function segmentsOf(given: string, basePath: string): readonly string[] {
-  const path = withoutQuery(given);
-  return (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path).split('/').filter(Boolean);
 }
 
 /** What the path of a request is about. */
@@ -119,7 +110,9 @@ export interface ApiPath {
 
 /** Reads the path of an object, a collection or a subresource; `undefined` for another path. */
 export function readApiPath(path: string, basePath: string): ApiPath | undefined {
-  const segments = segmentsOf(path, basePath).map(decoded);
+  const all = withoutQuery(path);
+  const below = all.startsWith(`${basePath}/`) ? all.slice(basePath.length) : all;
+  const segments = below.split('/').filter(Boolean).map(decoded);
   const root = { api: 2, apis: 3 }[segments[0] ?? ''];
   if (root === undefined) return undefined;
   const [resource, name, subresource, ...rest] = segments.slice(root);
