@@ -33,10 +33,7 @@ export function generatedClient<T extends ApiType>(
   });
 }
 
-/** The members of a class of client-node that others can use. */
-type Public<T> = Pick<T, keyof T>;
-
-class PublicRequest implements Public<RequestContext> {
+class PublicRequest implements Omit<RequestContext, 'addCookie'> {
   #url: URL;
   readonly #method: ReturnType<RequestContext['getHttpMethod']>;
   readonly #headers: ReturnType<RequestContext['getHeaders']> = {};
@@ -69,10 +66,6 @@ class PublicRequest implements Public<RequestContext> {
     const wanted = name.toLowerCase();
     for (const other in this.#headers) if (other.toLowerCase() === wanted) delete this.#headers[other];
     this.#headers[name] = value;
-  }
-
-  addCookie(name: string, value: string): void {
-    this.#headers.Cookie = `${this.#headers.Cookie ?? ''}${name}=${value}; `;
   }
 
   setQueryParam(name: string, value: string): void {
@@ -108,7 +101,7 @@ class PublicRequest implements Public<RequestContext> {
   }
 }
 
-class PublicResponse implements Public<ResponseContext> {
+class PublicResponse implements Omit<ResponseContext, 'getParsedHeader' | 'getBodyAsFile'> {
   httpStatusCode: number;
   headers: Record<string, string>;
   body: ResponseBody;
@@ -123,27 +116,12 @@ class PublicResponse implements Public<ResponseContext> {
     };
   }
 
-  /** The parts of `value; name="value"`. That of the value has no name. */
-  getParsedHeader(name: string): Record<string, string> {
-    const parts = (this.headers[name] ?? '').split(';').filter((part) => !/^(?:=|$)/.test(part));
-    return Object.fromEntries(
-      parts.map((part) => {
-        const [key = '', value] = part.split('=', 2).map((text) => text.trim());
-        return value === undefined ? ['', key.toLowerCase()] : [key.toLowerCase(), value.replace(/^"(.*)"$/s, '$1')];
-      }),
-    );
-  }
-
-  async getBodyAsFile(): Promise<{ data: Buffer; name: string }> {
-    return { data: await this.body.binary(), name: this.getParsedHeader('content-disposition').filename ?? '' };
-  }
-
   getBodyAsAny(): Promise<string> {
     return this.body.text();
   }
 }
 
-class PublicObservable<T> implements Public<Observable<T>> {
+class PublicObservable<T> implements Pick<Observable<T>, keyof Observable<T>> {
   readonly #promise: Promise<T>;
 
   constructor(promise: Promise<T>) {
@@ -159,10 +137,14 @@ class PublicObservable<T> implements Public<Observable<T>> {
   }
 }
 
-// client-node's classes have private members besides, which only they themselves use, and never on objects of another class.
+// client-node's classes have private members besides, which only they themselves use, and never on objects of another class; and some for
+// cookies and files, which no API of Kubernetes has.
 const Request = PublicRequest as unknown as new (
   ...given: ConstructorParameters<typeof PublicRequest>
 ) => RequestContext;
+const Response = PublicResponse as unknown as new (
+  ...given: ConstructorParameters<typeof PublicResponse>
+) => ResponseContext;
 const Pending = PublicObservable as unknown as new <T>(promise: Promise<T>) => Observable<T>;
 
 /**
@@ -199,7 +181,7 @@ async function send(
   // client-node quotes one that it does not know in an error, and the server may have echoed the token in it.
   const type = joined['content-type'];
   if (type !== undefined && !knownType.test(type)) joined['content-type'] = 'application/octet-stream';
-  return new PublicResponse(statusCode, { ...joined, ...more }, answer.body);
+  return new Response(statusCode, { ...joined, ...more }, answer.body);
 }
 
 /** What API servers answer with. */
