@@ -86,7 +86,6 @@ interface RequestLike {
   readonly body?: unknown;
   readonly bodyUsed?: unknown;
   readonly signal?: unknown;
-  readonly integrity?: unknown;
   readonly redirect?: unknown;
 }
 
@@ -106,7 +105,7 @@ function readTarget(target: unknown): { readonly text: string; readonly init: ob
 }
 
 function fieldsOf(request: RequestLike): object {
-  const { method, headers, body, bodyUsed, signal, integrity, redirect } = request;
+  const { method, headers, body, bodyUsed, signal, redirect } = request;
   if (bodyUsed === true) throw new RequestError('REQUEST_INVALID', 'the body of the Request has been used already');
   return {
     method,
@@ -114,29 +113,14 @@ function fieldsOf(request: RequestLike): object {
     ...(body ? { body, duplex: 'half' } : {}),
     ...(signal ? { signal } : {}),
     // The rest of a Request, such as `cache` and `referrer`, is for pages.
-    ...(integrity ? { integrity } : {}),
     ...(redirect ? { redirect } : {}),
   };
 }
 
+/** A form of another undici, or of Node: undici would send its name. */
 function bodyOf(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null) return body;
-  if (kindOf(body) === 'FormData' && !(body instanceof OwnFormData) && Symbol.iterator in body) {
-    const form = new OwnFormData();
-    for (const [name, value] of body as FormData) form.append(name, value as string); // or a file, which it takes too
-    return form;
-  }
-  const sendable =
-    body instanceof OwnFormData ||
-    body instanceof Blob ||
-    body instanceof URLSearchParams ||
-    body instanceof ReadableStream ||
-    body instanceof ArrayBuffer ||
-    ArrayBuffer.isView(body) ||
-    Symbol.asyncIterator in body;
-  if (sendable) return body;
-  throw new RequestError(
-    'REQUEST_INVALID',
-    `the request cannot be sent: its body is ${kindOf(body)}: give text, such as JSON.stringify makes it, bytes or a stream`,
-  );
+  if (kindOf(body) !== 'FormData' || body instanceof OwnFormData) return body;
+  const form = new OwnFormData();
+  for (const [name, value] of body as FormData) form.append(name, value as string); // or a file, which it takes too
+  return form;
 }
