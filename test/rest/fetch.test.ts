@@ -5,7 +5,6 @@ import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { RequestError } from '../../src/index.ts';
-import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startConfigAt } from '../fixtures/config-at.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
@@ -182,16 +181,5 @@ describe('a 401', () => {
     cluster.setTokens({ 'token-1': 'me' });
     await core.listNamespace();
     await says(core.readNamespace({ name: 'none' }), `${answered}/none was answered with 404"`);
-  });
-
-  test('to a client certificate that is not valid yet says so, and from when it is', async (t) => {
-    const cluster = await startCluster(t);
-    const dates = { notBefore: new Date('2990-01-01'), notAfter: new Date('2991-01-01') };
-    // The server asks for certificates of its own authority: one of another that looks like it is as good here.
-    const { certificate, key } = createCertificateAuthority().issue({ commonName: 'me', client: true, ...dates });
-    const plugin = await startPlugin(t, { clientCertificateData: certificate, clientKeyData: key });
-    const core = startProviders(t, plugin).getConfig(profileFor(cluster)).makeApiClient(CoreV1Api);
-    const words = 'its client certificate is not valid before 2990-01-01T00:00:00.000Z: see the clocks';
-    await says(core.listNamespace(), words);
   });
 });

@@ -2,7 +2,7 @@
 import type { Dispatcher } from 'undici';
 import type { ImpersonationHeaders } from '../../access/impersonation.ts';
 import type { Segments } from '../../access/url-pattern.ts';
-import type { Credential, KeyPair } from '../../exec/credential.ts';
+import type { Credential } from '../../exec/credential.ts';
 import { printable } from '../../util/printable.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
@@ -73,19 +73,10 @@ export function warnOfRefusal(
   consequence: string,
 ): void {
   if (!credential?.authorization && !credential?.keyPair) return;
-  const why = lifetimeProblem(credential.keyPair) ?? 'check whether the server knows its issuer and audience';
+  const { keyPair } = credential;
+  const why =
+    keyPair && keyPair.endsAt < Date.now()
+      ? `its client certificate has expired (at ${new Date(keyPair.endsAt).toISOString()}): see why it is not renewed`
+      : 'check whether the server knows its issuer and audience';
   log.rejected(`the server refuses the credential (${statusCode}), ${consequence}: ${why}`);
-}
-
-/** Why no server takes a client certificate, if its time says so. */
-function lifetimeProblem(keyPair: KeyPair | undefined): string | undefined {
-  const now = Date.now();
-  const at = (ms: number) => new Date(ms).toISOString();
-  if (keyPair && keyPair.endsAt < now) {
-    return `its client certificate has expired (at ${at(keyPair.endsAt)}): see why it is not renewed`;
-  }
-  if (keyPair && keyPair.startsAt > now) {
-    return `its client certificate is not valid before ${at(keyPair.startsAt)}: see the clocks of this machine and of the issuer`;
-  }
-  return undefined;
 }
