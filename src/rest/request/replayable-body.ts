@@ -67,10 +67,8 @@ export class ReplayableBody {
 
   async *#pass(): AsyncGenerator<Uint8Array> {
     const body = this.#body as unknown as AsyncIterable<Uint8Array | string>; // isStreamed has looked
-    // Streams of old cannot be iterated.
-    const source = isNodeStream(body) && !(Symbol.asyncIterator in body) ? new Readable().wrap(body) : body;
     // Leaving one of Node's iterators destroys the stream, which then fails before the cause can be reported.
-    const pieces = source instanceof Readable ? source.iterator({ destroyOnReturn: false }) : source;
+    const pieces = body instanceof Readable ? body.iterator({ destroyOnReturn: false }) : body;
     try {
       for await (const chunk of pieces) {
         const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
@@ -86,7 +84,7 @@ export class ReplayableBody {
     } finally {
       if (!this.#complete) {
         this.#left = true;
-        if (source instanceof Readable) source.destroy();
+        if (body instanceof Readable) body.destroy();
       }
     }
   }
