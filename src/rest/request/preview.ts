@@ -108,11 +108,8 @@ class PreviewedRequest extends Relay {
     const { options } = request;
     // The answer is read here.
     const headers: HeaderRecord = { ...readHeaders(options.headers), 'accept-encoding': 'identity' };
-    const { query, path } = options;
-    const target = query
-      ? { query: { ...query, dryRun: 'All' } }
-      : { path: `${path}${String(path).includes('?') ? '&' : '?'}dryRun=All` };
-    const dryRun = { ...options, ...target, headers };
+    const path = `${options.path}${String(options.path).includes('?') ? '&' : '?'}dryRun=All`;
+    const dryRun = { ...options, path, headers };
     const text = options.method === 'DELETE' ? await textOf(request.body.next()) : '';
     if (text === '') return { ...request, options: dryRun };
     const given = objectIn(text);
@@ -133,9 +130,8 @@ class PreviewedRequest extends Relay {
     const isComparable = [undefined, 'status', 'scale'].includes(path.subresource);
     if (options.method === 'DELETE' || !isComparable) return undefined;
     const { 'content-type': _type, 'content-length': _length, ...headers } = readHeaders(options.headers);
-    const { query: _query, ...given } = options;
     const read: Dispatcher.DispatchOptions = {
-      ...given,
+      ...options,
       method: 'GET',
       body: null,
       path: withoutQuery(options.path).replace(path.subresource === 'status' ? /\/status\/?$/ : /$^/, ''),
@@ -184,7 +180,7 @@ class PreviewedRequest extends Relay {
     const { preview, owner, request, path } = this.#parts;
     if (silent.test(path.resource)) return;
     const { method } = request.options;
-    const { kind, metadata, items } = Object(answer) as KubernetesAnswer; // an API server's own
+    const { kind, metadata } = Object(answer) as KubernetesAnswer; // an API server's own
     // A delete is answered with a Status, or with the object, and that of a collection with its objects.
     const after = kind === 'Status' ? undefined : answer;
     const isNew = this.#before === 'none';
@@ -200,7 +196,7 @@ class PreviewedRequest extends Relay {
       verb,
       path: withoutQuery(request.options.path),
       kind: (after && kind?.replace(/List$/, '')) ?? path.resource,
-      object: path.name === undefined && items ? `${object} (${items.length} of them)`.trim() : object,
+      object,
       changes: verb === 'delete' ? [] : canCompare ? changesBetween(before, named) : undefined,
     });
     if (line !== undefined)
@@ -211,7 +207,6 @@ class PreviewedRequest extends Relay {
 interface KubernetesAnswer {
   readonly kind?: string;
   readonly metadata?: { readonly namespace?: string; readonly name?: string; readonly generateName?: string };
-  readonly items?: readonly unknown[];
 }
 
 function objectIn(json: string): object | undefined {
