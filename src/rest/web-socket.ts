@@ -110,10 +110,7 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
   if (refreshing) {
     const refreshed = await refreshing;
     next = refreshed ? '; the credential has been refreshed: try again' : '; there is no better credential now';
-    const consequence = refreshed
-      ? 'for a WebSocket; the next one has another'
-      : 'for a WebSocket, and there is no better one now';
-    warnOfRefusal(log, credential, statusCode, consequence);
+    warnOfRefusal(log, credential, statusCode, 'for a WebSocket');
   }
   const path = withoutQuery(request.path);
   const message = `the WebSocket for ${path} was answered with ${statusCode}${reason ? `: ${reason}` : ''}${next}`;

@@ -77,14 +77,12 @@ const mostOfRefusal = 16_384;
 
 /** Decompresses the beginning of a text: a proxy in between may compress without being asked to. */
 function decompressed(bytes: Buffer, encoding: string): string {
-  if (encoding === '' || bytes.length === 0) return bytes.toString();
+  if (encoding === '') return bytes.toString();
   try {
-    const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 1024 * 1024 };
-    if (encoding === 'gzip') return gunzipSync(bytes, options).toString();
+    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 1024 * 1024 }).toString();
   } catch {
-    // Said below.
+    return `its text is compressed (${encoding}) and cannot be read`;
   }
-  return `its text is compressed (${encoding}) and cannot be read`;
 }
 
 /** Milliseconds until an API server must begin its answer, and between two parts of a list. The server itself gives up after 60 s. */
