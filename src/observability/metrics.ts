@@ -5,7 +5,7 @@
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { checkArgument } from '../errors/check-argument.ts';
-import { ConfigurationError, type PluginErrorCode } from '../errors/index.ts';
+import { ConfigurationError } from '../errors/index.ts';
 import { isFunction, isObject } from '../util/guards.ts';
 import type { Observer, RunEnd } from './telemetry.ts';
 
@@ -102,11 +102,6 @@ export class CredentialMetrics {
         for (const { provider, hasCredential } of this.#cached()) if (hasCredential) gauge.inc({ provider });
       },
     );
-    const policyCalls = metrics.counter(
-      'rest_client_exec_plugin_policy_call_total',
-      'Plugin runs by what the plugin policy said: allowed or denied.',
-      ['status'],
-    );
     const calls = metrics.counter(
       'rest_client_exec_plugin_call_total',
       'Plugin runs by exit code and call status, as client-go counts them.',
@@ -143,9 +138,6 @@ export class CredentialMetrics {
         const { provider, state, durationMs } = run;
         inProgress.dec({ provider });
         requests.inc({ provider, state });
-        if (run.code === undefined || !beforePolicy.has(run.code)) {
-          policyCalls.inc({ status: run.code === 'PLUGIN_NOT_ALLOWED' ? 'denied' : 'allowed' });
-        }
         if (state === 'not_allowed') return;
         duration.observe({ provider }, durationMs / 1000);
         calls.inc(clientGoCall(run));
@@ -182,9 +174,6 @@ export class CredentialMetrics {
     return all;
   }
 }
-
-/** Runs that end before the policy is checked. */
-const beforePolicy: ReadonlySet<PluginErrorCode> = new Set(['PLUGIN_STOPPED', 'PLUGIN_INPUT_TOO_LARGE']);
 
 /** Like client-go, counts how the process ended, whether or not its answer was valid. */
 function clientGoCall({ state, exitCode, signal }: RunEnd): { readonly code: string; readonly call_status: string } {

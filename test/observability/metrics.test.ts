@@ -13,7 +13,6 @@ const requests = (state: string, provider = 'fake') =>
   `clusterprofile_credential_requests_total{provider="${provider}",state="${state}"}`;
 const calls = (code: string, status: string) =>
   `rest_client_exec_plugin_call_total{code="${code}",call_status="${status}"}`;
-const policyCalls = (status: string) => `rest_client_exec_plugin_policy_call_total{status="${status}"}`;
 
 test('metrics go into a registry of prom-client 14 too', async (t) => {
   const registry = new Registry14();
@@ -40,7 +39,6 @@ describe('metrics of plugin runs', () => {
     await Promise.all(Array.from({ length: 10 }, () => core.listNamespace()));
     assert.equal(await value(requests('ok')), 1);
     assert.equal(await value(calls('0', 'no_error')), 1);
-    assert.equal(await value(policyCalls('allowed')), 1);
     assert.equal(await value('clusterprofile_credential_duration_seconds_count{provider="fake"}'), 1);
     assert.equal(await value('clusterprofile_credential_cache_entries{provider="fake"}'), 1);
     assert.equal(await value('clusterprofile_credential_expiry_timestamp_seconds{provider="fake"}'), expiresAt);
@@ -77,8 +75,6 @@ describe('metrics of plugin runs', () => {
     await assert.rejects(config.ready(), { code: 'PLUGIN_NOT_ALLOWED' });
     assert.equal(await value(requests('not_allowed')), 1);
     assert.equal(await value(calls('1', 'client_internal_error')), undefined);
-    assert.equal(await value(policyCalls('denied')), 1);
-    assert.equal(await value(policyCalls('allowed')), undefined);
   });
 
   test('show one under way', async (t) => {
