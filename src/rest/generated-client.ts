@@ -6,7 +6,6 @@
 import type {
   ApiConstructor,
   ApiType,
-  KubeConfig,
   Observable,
   RequestContext,
   ResponseBody,
@@ -17,10 +16,9 @@ import { RequestError } from '../errors/index.ts';
 import { type Answer, sendRequest } from './request/answer.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 
-/** A client of one API. `config` names the dispatcher too, for a call that brings an HTTP library of its own. */
+/** A client of one API. */
 export function generatedClient<T extends ApiType>(
   Client: ApiConstructor<T>,
-  config: KubeConfig,
   dispatcher: AuthenticatedDispatcher,
   maxResponseBytes: number,
 ): T {
@@ -29,17 +27,16 @@ export function generatedClient<T extends ApiType>(
     baseServer: { makeRequestContext: (path, method) => new Request(`${server}${path}`, method) },
     httpApi: { send: (context) => new Pending(send(context, dispatcher, maxResponseBytes)) },
     middleware: [],
-    authMethods: { default: config },
+    authMethods: {},
   });
 }
 
-class PublicRequest implements Omit<RequestContext, 'addCookie'> {
+class PublicRequest implements Omit<RequestContext, 'addCookie' | 'getDispatcher' | 'setDispatcher'> {
   #url: URL;
   readonly #method: ReturnType<RequestContext['getHttpMethod']>;
   readonly #headers: ReturnType<RequestContext['getHeaders']> = {};
   #body: ReturnType<RequestContext['getBody']>;
   #signal: AbortSignal | undefined;
-  #dispatcher: Dispatcher | undefined;
 
   constructor(url: string, method: ReturnType<RequestContext['getHttpMethod']>) {
     this.#url = new URL(url);
@@ -91,14 +88,6 @@ class PublicRequest implements Omit<RequestContext, 'addCookie'> {
   setSignal(signal: AbortSignal): void {
     this.#signal = signal;
   }
-
-  getDispatcher(): Dispatcher | undefined {
-    return this.#dispatcher;
-  }
-
-  setDispatcher(dispatcher: Dispatcher): void {
-    this.#dispatcher = dispatcher;
-  }
 }
 
 class PublicResponse implements Omit<ResponseContext, 'getParsedHeader' | 'getBodyAsFile'> {
@@ -138,7 +127,7 @@ class PublicObservable<T> implements Pick<Observable<T>, keyof Observable<T>> {
 }
 
 // client-node's classes have private members besides, which only they themselves use, and never on objects of another class; and some for
-// cookies and files, which no API of Kubernetes has.
+// cookies and files, which no API of Kubernetes has, and for another dispatcher.
 const Request = PublicRequest as unknown as new (
   ...given: ConstructorParameters<typeof PublicRequest>
 ) => RequestContext;

@@ -235,7 +235,7 @@ export class RestConfig extends KubeConfigFace {
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
     const words = 'a class of client-node, such as CoreV1Api';
     checkArgument('config.makeApiClient', 'apiClientType', apiClientType, isClass, words);
-    return generatedClient(apiClientType, this, this.#dispatcher, this.#parts.connections.maxResponseBytes);
+    return generatedClient(apiClientType, this.#dispatcher, this.#parts.connections.maxResponseBytes);
   }
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */
