@@ -84,7 +84,6 @@ interface RequestLike {
   readonly method: string;
   readonly headers: Iterable<readonly [string, string]>;
   readonly body?: unknown;
-  readonly bodyUsed?: unknown;
   readonly signal?: unknown;
   readonly redirect?: unknown;
 }
@@ -105,8 +104,7 @@ function readTarget(target: unknown): { readonly text: string; readonly init: ob
 }
 
 function fieldsOf(request: RequestLike): object {
-  const { method, headers, body, bodyUsed, signal, redirect } = request;
-  if (bodyUsed === true) throw new RequestError('REQUEST_INVALID', 'the body of the Request has been used already');
+  const { method, headers, body, signal, redirect } = request;
   return {
     method,
     headers: [...headers],

@@ -113,17 +113,14 @@ describe('config.fetch', () => {
     await assert.rejects(config.fetch(new Request(url, { signal: stop })), /enough/);
   });
 
-  const used = new Request('https://a.example.dev', { method: 'POST', body: 'x' });
   for (const [what, target, init, expected] of [
     ['a GET with a body', '/version', { body: 'x' }, /GET\/HEAD method cannot have body/],
     ['a method with a space', '/version', { method: 'A B' }, /A B/],
     ['a value of a header', '/version', { headers: { authorization: 'hunter2\n2' } }, /a header has an invalid value/],
     ['a URL with a login', 'https://me:hunter2@a.example.dev/', {}, /has a login: leave it out$/],
-    ['a body that was used', used, {}, /has been used already$/],
   ] as const) {
     test(`refuses ${what} with an error that names the cluster, and shows no value`, async (t) => {
       const { config } = await startFleet(t);
-      if (what === 'a body that was used' && !used.bodyUsed) await used.text();
       const error = await rejection(Reflect.apply(config.fetch, config, [target, init]));
       assert.ok(error instanceof RequestError && error.code === 'REQUEST_INVALID', String(error));
       assert.match(error.message, /^ClusterProfile fleet\/spoke, https:/);
