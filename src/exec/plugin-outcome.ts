@@ -43,7 +43,11 @@ export function readAnswer<T>(plugin: Plugin, ended: Ended, { decode, timeoutMs,
     failure(plugin, code, reason, { stderr, ...more });
   const { exitCode, signal, startError, stdout } = ended;
   if (ended.tooLarge) throw fail('ANSWER_TOO_LARGE', `printed more than ${maxAnswerBytes} bytes on stdout`);
-  if (ended.timedOut) throw fail('PLUGIN_TIMEOUT', timeoutReason(timeoutMs, isAnswer(stdout, decode)));
+  if (ended.timedOut) {
+    const advice =
+      'check whether it waits for a server, or keeps something open after its answer, such as a connection';
+    throw fail('PLUGIN_TIMEOUT', `did not end within ${timeoutMs} ms and was killed: ${advice}`);
+  }
   if (startError !== undefined) {
     const { code, reason } = startProblem(startError);
     throw fail(code, reason);
@@ -63,22 +67,6 @@ export function readAnswer<T>(plugin: Plugin, ended: Ended, { decode, timeoutMs,
       throw fail('ANSWER_UNPARSABLE', 'gave an answer that could not be read', { exitCode });
     const advice = faultAdvice[fault.code];
     throw fail(fault.code, `${fault.reason}${advice === undefined ? '' : `; ${advice}`}`, { exitCode });
-  }
-}
-
-function timeoutReason(timeoutMs: number, hasAnswered: boolean): string {
-  return hasAnswered
-    ? `answered but did not exit within ${timeoutMs} ms, and was killed: it keeps something open, such as a timer or a ` +
-        'connection, or a child that holds its stdout; report it to its author'
-    : `gave no answer within ${timeoutMs} ms and was killed: check whether it waits for a server, or for a file it holds open`;
-}
-
-function isAnswer(stdout: string, decode: (stdout: string) => unknown): boolean {
-  try {
-    decode(stdout);
-    return true;
-  } catch {
-    return false;
   }
 }
 

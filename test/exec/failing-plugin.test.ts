@@ -116,20 +116,6 @@ exit 1`;
     for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
   });
 
-  test('that has answered, and is kept open, is told from one that has not', async (t) => {
-    const answered = `${print({ token: secret })}\necho > "$DIR/answered"\nexec sleep 1000`;
-    const plugin = await shellPlugin(t, answered);
-    let message = '';
-    await withTimeLimit(join(plugin.folder, 'answered'), async (timeoutMs) => {
-      message = (await failureOf(t, plugin, 'PLUGIN_TIMEOUT', { timeoutMs })).message;
-    });
-    assert.match(message, /: answered but did not exit within .* it keeps something open/);
-    assert.ok(!message.includes(secret));
-    const half = await shellPlugin(t, `printf '{"kind": "ExecCredential", '\nexec sleep 1000`);
-    const error = await failureOf(t, half, 'PLUGIN_TIMEOUT', { timeoutMs: 300 });
-    assert.match(error.message, /: gave no answer within 300 ms/);
-  });
-
   test('that is over its time gets SIGTERM first', async (t) => {
     const plugin = await shellPlugin(t, `trap 'echo > "$DIR/terminated"' TERM\nwhile :; do sleep 0.1; done`);
     await withTimeLimit(join(plugin.folder, 'terminated'), (timeoutMs) =>

@@ -91,7 +91,7 @@ describe('a run (E)', () => {
   const having = (more: object) => respond(anyIo, more);
   const invalid = 'ANSWER_FIELD_INVALID';
   for (const [item, code, expected, message] of [
-    ['E.41: takes too long', 'sleep 60', 'PLUGIN_TIMEOUT', /gave no answer within 400 ms/],
+    ['E.41: takes too long', 'sleep 60', 'PLUGIN_TIMEOUT', /did not end within 400 ms/],
     ['E.42: fails', 'echo "no login" >&2; exit 3', 'PLUGIN_FAILED', /exit code 3\nstderr: no login/],
     ['E.42: is ended by a signal', 'kill -9 $$', 'PLUGIN_SIGNALED', /SIGKILL/],
     ['E.43: prints nothing', '', 'ANSWER_EMPTY', /printed nothing/],

@@ -361,7 +361,7 @@ describe('clusterprofile check', () => {
       const args = ['hangs', '--timeout', timeout, '--clusterprofile-plugin-timeout', pluginTimeout];
       const { stdout, exitCode, plugin } = await check(t, profiles, { code, args });
       const killed =
-        /FAIL {2}plugin .* PLUGIN_TIMEOUT: \/.*: gave no answer within 2000 ms and was killed: .*\n +stderr: asks sts with token=/;
+        /FAIL {2}plugin .* PLUGIN_TIMEOUT: \/.*: did not end within 2000 ms and was killed: .*\n +stderr: asks sts with token=/;
       assert.match(stdout, killed);
       assert.match(stdout, /\n +a plugin may take the lesser of --timeout and --clusterprofile-plugin-timeout\n/);
       assert.doesNotMatch(stdout, /s3cr3t/);

@@ -93,7 +93,7 @@ test('run-plugin says why there is no answer: exit codes, signals, time, a missi
     signal.stdout,
     /^run {9}ended by SIGKILL .*\nerror \[PLUGIN_SIGNALED\]: the plugin was killed by SIGKILL: check its memory limit/m,
   );
-  assert.match(time.stdout, /^error \[PLUGIN_TIMEOUT\]: the plugin gave no answer within 300 ms and was killed/m);
+  assert.match(time.stdout, /^error \[PLUGIN_TIMEOUT\]: the plugin did not end within 300 ms and was killed/m);
   assert.match(missing.stdout, /^error \[PLUGIN_NOT_FOUND\]: the plugin was not found/m);
   for (const { exitCode } of [exit, signal, time, missing]) assert.equal(exitCode, 12);
 });
