@@ -7,9 +7,8 @@ import { PluginError } from '../../src/index.ts';
 import { defaultLogger } from '../../src/observability/logger.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { rejection } from '../fixtures/thrown.ts';
-import { until } from '../fixtures/until.ts';
 
-test('at debug each step is there, with the cluster: runs, refreshes, 401s, retries, pools and connections', async (t) => {
+test('at debug each step is there, with the cluster: runs, refreshes, 401s, retries and pools', async (t) => {
   const cluster = await startCluster(t);
   const plugin = await startPlugin(t, { token: 'token-1', stderr: 'a word of the plugin' });
   const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = [];
@@ -25,7 +24,6 @@ test('at debug each step is there, with the cluster: runs, refreshes, 401s, retr
   await core.listNamespace();
   await providers.close();
   const { url } = cluster;
-  await until(t, () => lines.some(({ message }) => message.endsWith('a connection was closed')));
   const own = `ClusterProfile fleet/spoke, ${url}: `;
   const said = lines.map(({ level, message }) => {
     assert.ok(message.startsWith(own), message);
@@ -41,14 +39,12 @@ test('at debug each step is there, with the cluster: runs, refreshes, 401s, retr
     `info: ${of} stderr: a word of the plugin`,
     `debug: ${of} gave a token, without an expiry (after N ms)`,
     'debug: a pool of connections was opened',
-    'debug: a connection was opened',
     'debug: GET /api/v1/namespaces was answered with 401: the credential is refreshed',
     `debug: ${of} is run (a server refused the credential)`,
     `debug: ${of} gave a token, good until 2999-01-01T00:00:00.000Z (after N ms)`,
     'debug: GET /api/v1/namespaces is sent again, with a new credential',
     'debug: GET /api/v1/namespaces is sent again in 0 ms: status 503',
     'debug: a pool of connections was closed',
-    'debug: a connection was closed',
   ]);
   for (const { fields } of lines) {
     assert.deepEqual({ profile: 'fleet/spoke', server: url, provider: 'fake', ...fields }, fields, 'has these fields');

@@ -30,7 +30,7 @@ export class EngageHandlers {
   }
 
   add(handler: EngageHandler): EngageEntry {
-    const tell: EngageHandler = (cluster) => handler(cluster);
+    const tell: EngageHandler = async (cluster) => handler(cluster);
     this.#tells.add(tell);
     return { tell, end: () => void this.#tells.delete(tell) };
   }

@@ -5,7 +5,6 @@ import type { ResolvedCluster } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential, KeyPair } from '../../exec/credential.ts';
 import { emit, type PoolChanged } from '../../observability/telemetry.ts';
-import { printable } from '../../util/printable.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { type Connector, createConnector, createContext } from './connector.ts';
 import { Pool } from './pool.ts';
@@ -153,8 +152,8 @@ export class Pools {
     const responseTimeoutMs = Math.max(poolDefaults.responseTimeoutMs, requestTimeoutMs);
     const options = { ...poolDefaults, connectTimeoutMs, responseTimeoutMs, ...liveness };
     const context = createContext(this.#cluster, keyPair);
-    const h1 = this.#logged(this.#connector(context, false));
-    const h2 = this.#logged(this.#connector(context, true));
+    const h1 = this.#connector(context, false);
+    const h2 = this.#connector(context, true);
     const pair: Pair = {
       short: new Pool(origin, this.#preferH1(h1, h2), options, { short: true }),
       longRunning: new Pool(origin, h2, options),
@@ -209,22 +208,5 @@ export class Pools {
     this.#log.debug(
       `a pool of connections ${hasCertificate ? 'with a client certificate ' : ''}${poolChanges[change]}`,
     );
-  }
-
-  /** Reports each socket that is opened or closed. */
-  #logged(connect: Connector): Connector {
-    if (!this.#options.logger.debug) return connect;
-    const { proxy } = this.#target;
-    return () =>
-      connect().then(
-        (socket) => {
-          this.#log.debug(`a connection was opened${proxy ? ` through proxy ${proxy}` : ''}`);
-          return socket.once('close', () => this.#log.debug('a connection was closed'));
-        },
-        (error: Error) => {
-          this.#log.debug(`a connection could not be opened: ${printable(error.message, 1_024)}`);
-          throw error;
-        },
-      );
   }
 }
