@@ -111,7 +111,7 @@ function problemOf(issue: z.core.$ZodIssue | undefined): string {
 /**
  * Runs an image credential plugin (KEP-2133): reads the request from stdin, calls `getAnswer`, and answers on stdout in the
  * requested version. A failure is printed to stderr in one line, without anything that looks like a credential, and the process exits
- * with the error's own `exitCode` (1 to 255), else with 1. An answer that a kubelet would refuse is a failure. The process exits when
+ * with 1. An answer that a kubelet would refuse is a failure. The process exits when
  * everything is written: code after the call does not run.
  *
  * @example

@@ -4,13 +4,15 @@ import { isText } from '../util/guards.ts';
 
 /**
  * Prints the result of `work` as JSON on stdout, and exits, whatever still keeps the process open: a client waits for the exit. If
- * `work` throws, also in a callback, or the process ends without an answer, the message and those of its causes go to stderr in one
- * line, without anything that looks like a credential, and the exit code is the error's own `exitCode` (1 to 255), else 1. Other
- * output to stdout is redirected to stderr.
+ * `work` throws, also in a callback, the message and those of its causes go to stderr in one line, without anything that looks like a
+ * credential, and the exit code is 1. Other output to stdout is redirected to stderr.
  */
 export async function answerWith(work: () => Promise<object>): Promise<never> {
   const print = keepStdout();
-  watchForOtherEnds();
+  process.on('uncaughtException', (error) => {
+    // A plugin with a listener of its own handles it.
+    if (process.listenerCount('uncaughtException') === 1) fail(messageOf(error));
+  });
   try {
     const answer = `${JSON.stringify(await work())}\n`;
     if (!ending) {
@@ -18,7 +20,7 @@ export async function answerWith(work: () => Promise<object>): Promise<never> {
       print(answer, () => exitWhenWritten(0));
     }
   } catch (error) {
-    fail(messageOf(error), exitCodeOf(error));
+    fail(messageOf(error));
   }
   // Code after the call must not run: the process exits.
   return new Promise(() => undefined);
@@ -27,29 +29,12 @@ export async function answerWith(work: () => Promise<object>): Promise<never> {
 /** Whether this process has its answer or failure. */
 let ending = false;
 
-/** Reports when the plugin's own code ends the process in another way before there is an answer. */
-function watchForOtherEnds(): void {
-  const thrown = (error: unknown) => {
-    // A plugin with a listener of its own handles it.
-    if (process.listenerCount('uncaughtException') === 1) fail(messageOf(error), exitCodeOf(error));
-  };
-  process.on('uncaughtException', thrown);
-  process.once('beforeExit', () =>
-    fail('the plugin ended before it had an answer: it waits for a promise that never settles'),
-  );
-  process.once('exit', (code) => {
-    if (ending || code !== 0) return;
-    say('the plugin ended itself with process.exit(0) before it had an answer: return it, or throw');
-    process.exitCode = 1;
-  });
-}
-
 /** Prints why there is no answer, and exits. Only the first failure counts. */
-function fail(message: string, exitCode = 1): void {
+function fail(message: string): void {
   if (ending) return;
   ending = true;
   say(message);
-  exitWhenWritten(exitCode);
+  exitWhenWritten(1);
 }
 
 /** Called when stdout has been written. */
@@ -115,9 +100,4 @@ function messageOf(error: unknown): string {
     cause = next ?? (Array.isArray(errors) ? errors[0] : undefined);
   }
   return parts.join(': ') || 'the plugin failed';
-}
-
-function exitCodeOf(error: unknown): number {
-  const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'exitCode') : undefined;
-  return typeof code === 'number' && Number.isInteger(code) && code > 0 && code < 256 ? code : 1;
 }

@@ -22,7 +22,7 @@ export interface CredentialStatus {
 /**
  * Runs a credential plugin: reads the request of the client, calls `getStatus`, and answers on stdout in the requested version. A
  * failure is printed to stderr in one line, with its causes and without anything that looks like a credential, and the process exits
- * with the error's own `exitCode` (1 to 255), else with 1. A status that a client would refuse is a failure. Other output to stdout,
+ * with 1. A status that a client would refuse is a failure. Other output to stdout,
  * also by `console.log`, goes to stderr. The process exits when everything is written, whatever timer or connection is still open:
  * code after the call does not run.
  *
