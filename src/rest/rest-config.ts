@@ -32,7 +32,6 @@ import { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { refuseInPreview } from './request/preview.ts';
 import type { Preview } from './request/previewed-writes.ts';
 import { ConfigCredential, exportKubeconfig, type RestConfigParts, shownInLogs } from './rest-config-parts.ts';
-import { Connections } from './transport/connections.ts';
 import { webSocketOptions } from './web-socket.ts';
 
 /**
@@ -53,12 +52,6 @@ export class RestConfig extends KubeConfigFace {
   #agent: Agent | undefined;
 
   private constructor(parts: RestConfigParts) {
-    // For callers without types.
-    if (!(parts?.connections instanceof Connections)) {
-      const message =
-        'has no public constructor: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
-      throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message }]);
-    }
     super(parts);
     const { access, destination, connections, preview } = parts;
     this.#parts = parts;

@@ -113,7 +113,6 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
       ['undefined'],
     ],
     'fromDefault(value)': [untyped(RestConfig, 'fromDefault'), /options|KUBECONFIG/],
-    'new RestConfig(value)': [making(RestConfig as never), /has no public constructor/],
     'config.ready(value)': [untyped(config, 'ready'), /config.ready: options: must be an object/, orNothing],
     'config.ready({ signal: value })': [
       (signal) => config.ready({ signal } as object),

@@ -31,7 +31,6 @@ export const configuration: SetUps = {
   'an option is misspelt': () => Reflect.construct(CredentialProviders, [[], { timeoutMS: 1_000 }]),
   'hardened, without what it needs': () =>
     fromArgs('--clusterprofile-access-provider=google=p', '--clusterprofile-hardened'),
-  'new RestConfig': () => Reflect.construct(RestConfig, []),
   'a config is used after its close()': async (t) => {
     const config = await configWith(t);
     await config.close();
