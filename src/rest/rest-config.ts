@@ -7,11 +7,10 @@ import { type InspectOptions, inspect } from 'node:util';
 import type { ApiConstructor, ApiType, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { type ConfigAccess, printedWithoutValues } from '../access/resolve.ts';
-import { checkArgument, signalOf } from '../errors/check-argument.ts';
+import { signalOf } from '../errors/check-argument.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { abortable, systemTimers } from '../util/abortable.ts';
-import { isClass } from '../util/guards.ts';
 import { ApiServer } from './api/api-server.ts';
 import { Discovery } from './api/discovery.ts';
 import type { KindOf, KubernetesObject, TypeOf } from './api/kubernetes-object.ts';
@@ -226,8 +225,6 @@ export class RestConfig extends KubeConfigFace {
 
   /** A generated client, such as `CoreV1Api`, on a faster HTTP library than client-node's own. */
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
-    const words = 'a class of client-node, such as CoreV1Api';
-    checkArgument('config.makeApiClient', 'apiClientType', apiClientType, isClass, words);
     return generatedClient(apiClientType, this.#dispatcher, this.#parts.connections.maxResponseBytes);
   }
 

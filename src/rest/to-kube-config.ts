@@ -1,7 +1,6 @@
 /** A config for another copy of client-node (0.20 to 0.22, 1.x, 2.x), through its public methods only. */
 import type { Agent } from 'node:http';
 import { checkArgument } from '../errors/check-argument.ts';
-import { isClass } from '../util/guards.ts';
 import { RestConfig } from './rest-config.ts';
 
 /** What every version's `KubeConfig` has. */
@@ -36,7 +35,6 @@ interface AnyRequestOptions {
 export function toKubeConfig<T extends AnyKubeConfig>(config: RestConfig, KubeConfig: new () => T): T {
   const isConfig = (value: unknown) => value instanceof RestConfig;
   checkArgument('toKubeConfig', 'config', config, isConfig, 'a RestConfig, as getConfig returns it');
-  checkArgument('toKubeConfig', 'KubeConfig', KubeConfig, isClass, "client-node's class KubeConfig");
   const kubeConfig = new KubeConfig();
   const { clusters, users, contexts, currentContext } = config;
   kubeConfig.loadFromOptions({ clusters, users, contexts, currentContext });

@@ -11,16 +11,6 @@ export const isString = (value: unknown): value is string => typeof value === 's
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 export const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isString);
 export const isFunction = (value: unknown) => typeof value === 'function';
-/** Whether `new` accepts it. Calls nothing. */
-export function isClass(value: unknown): boolean {
-  if (typeof value !== 'function') return false;
-  try {
-    Reflect.construct(Object, [], value);
-    return true;
-  } catch {
-    return false;
-  }
-}
 /** Also accepts a signal of another realm (a `vm` context, a test environment). */
 export const isSignal = (value: unknown): value is AbortSignal =>
   isObject(value) &&

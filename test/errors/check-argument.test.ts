@@ -125,7 +125,6 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
       /signal/i,
       ['undefined', 'null'],
     ],
-    'config.makeApiClient(value)': [untyped(config, 'makeApiClient'), /makeApiClient: apiClientType: must be a class/],
     'new CredentialMetrics(value)': [making(CredentialMetrics), /CredentialMetrics: (options|registry)/],
     'new CredentialMetrics({ registry: value })': [
       (registry) => make(CredentialMetrics, { registry }),
