@@ -235,10 +235,6 @@ export class ExecCredentialSource implements CredentialSource {
     if (this.#current && (!known || this.#failure !== undefined)) this.#refreshWarning = warning;
     asker?.refreshFailed(warning);
   }
-
-  toJSON(): string {
-    return '[credential source]';
-  }
 }
 
 /** After 70 % to 90 % of the lifetime, at random, so that a fleet does not refresh all at once. */

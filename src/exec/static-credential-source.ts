@@ -189,10 +189,6 @@ export class StaticCredentialSource implements CredentialSource {
   #invalid(path: string, message: string): ConfigurationError {
     return new ConfigurationError('KUBECONFIG_INVALID', this.#where, [{ path, message }]);
   }
-
-  toJSON(): string {
-    return '[static credentials]';
-  }
 }
 
 function isSame(a: Credential, b: Credential): boolean {
