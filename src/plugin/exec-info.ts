@@ -27,11 +27,6 @@ export interface ExecCredential {
     readonly interactive: boolean;
     /** The cluster that needs the credential, if `provideClusterInfo` is true. */
     readonly cluster?: ExecCredentialCluster | null | undefined;
-    /** v1alpha1 only: the response that made a new credential necessary. */
-    readonly response?:
-      | { readonly code: number; readonly header: Readonly<Record<string, readonly string[]>> }
-      | null
-      | undefined;
   };
 }
 
@@ -61,21 +56,12 @@ const clusterSchema = z.looseObject(
   },
   'must be an object',
 );
-const responseSchema = z.looseObject(
-  { code: z.number('must be a number'), header: z.record(z.string(), z.array(z.string())) },
-  'must be an object',
-);
 const execInfoSchema = z.looseObject(
   {
     kind: z.literal('ExecCredential', 'must be ExecCredential'),
     apiVersion: z.enum(apiVersions, `must be one of ${apiVersions.join(', ')}`),
     spec: z.pipe(
-      z.nullish(
-        z.looseObject(
-          { interactive: flag, cluster: z.nullish(clusterSchema), response: z.nullish(responseSchema) },
-          'must be an object',
-        ),
-      ),
+      z.nullish(z.looseObject({ interactive: flag, cluster: z.nullish(clusterSchema) }, 'must be an object')),
       z.transform((spec) => ({ ...spec, interactive: spec?.interactive ?? false })),
     ),
   },
