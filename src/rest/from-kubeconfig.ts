@@ -7,7 +7,6 @@ import { clusterSchema } from '../access/cluster-profile.ts';
 import { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 import { type KubeconfigText, mergeKubeconfigs, nameOf } from '../access/kubeconfig-files.ts';
 import { partOf } from '../access/kubeconfig-part.ts';
-import { nearest } from '../access/schema-problems.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
@@ -30,14 +29,8 @@ export type KubeconfigSource =
   | { readonly paths: readonly string[] }
   | { readonly text: string; readonly directory?: string | undefined };
 
-/** Options that are for providers, which a kubeconfig has none of, and for what several configs share. */
-const unusable = {
-  watchProviderFile: 'is for provider files: a kubeconfig is read once',
-  idleTimeoutMs: 'is for what configs share: the connections of this one end after its close()',
-} as const;
-
 /** Options of `RestConfig.fromKubeConfig` and `RestConfig.fromDefault`: a context, and those of `CredentialProviders` that apply. */
-export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, keyof typeof unusable> {
+export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, 'watchProviderFile' | 'idleTimeoutMs'> {
   /** @default the kubeconfig's `current-context` */
   readonly context?: string | undefined;
 }
@@ -72,12 +65,8 @@ function readPart(texts: readonly KubeconfigText[], context: string | undefined)
 export function parseKubeconfigOptions(given: KubeconfigOptions): KubeconfigSettings {
   checkArgument('RestConfig', 'options', given, isObject, 'an object: { context }');
   const { context, ...options } = given;
-  const problems: Problem[] = Object.entries(unusable).flatMap(([path, message]) =>
-    Reflect.get(options, path) ? [{ path, message }] : [],
-  );
   if (context !== undefined && typeof context !== 'string')
-    problems.push({ path: 'context', message: 'must be a name' });
-  if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);
+    throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'context', message: 'must be a name' }]);
   return { ...parseOptions(options), context };
 }
 
@@ -142,9 +131,7 @@ function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
   const problems: Problem[] = Object.entries(source).flatMap(([path, value]) => {
     const [isRight, message] = sourceFields[path] ?? [];
     if (isRight && message) return isRight(value) ? [] : [{ path, message }];
-    const meant = nearest(path, Object.keys(sourceFields));
-    const hint = meant ? ` (did you mean ${meant}?)` : '';
-    return [{ path, message: `is not a field of the source${hint}; context and options are the second argument` }];
+    return [{ path, message: 'is not a field of the source; context and options are the second argument' }];
   });
   if (['path', 'paths', 'text'].filter((field) => field in source).length !== 1)
     problems.push({ path: '', message: `must be ${what}` });

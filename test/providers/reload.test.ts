@@ -9,7 +9,7 @@ import {
   CredentialProviders,
   type CredentialProvidersOptions,
   type ProviderFileChange,
-  RestConfig,
+  type RestConfig,
 } from '../../src/index.ts';
 import { newNamespace, profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
@@ -165,7 +165,6 @@ describe('a watched provider file', { concurrency: true }, () => {
     for (const make of [
       () => new CredentialProviders([], { watchProviderFile }),
       () => CredentialProviders.fromArgs(['--clusterprofile-watch-provider-file']),
-      () => Reflect.apply(RestConfig.fromKubeConfig, RestConfig, [{ text: '{}' }, { watchProviderFile }]),
     ]) {
       assert.throws(make, { name: 'ConfigurationError', message: /watch/i });
     }

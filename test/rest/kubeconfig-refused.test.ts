@@ -84,7 +84,7 @@ describe('a kubeconfig that cannot be used', () => {
     for (const [source, options, words] of [
       [{}, {}, 'must be { path }, { paths } or { text, directory }'],
       [{ path: 'x', text: '' }, {}, 'must be { path }, '],
-      [{ pat: 'x' }, {}, 'did you mean path?'],
+      [{ pat: 'x' }, {}, 'pat: is not a field of the source'],
       [{ path: '' }, {}, "path: must be a file's path, not empty"],
       [{ text: kubeconfig({}) }, { pluginTimeoutMS: 1 }, 'did you mean pluginTimeoutMs?'],
     ] as const) {
