@@ -1,8 +1,6 @@
 // A connection goes away: what a caller sees of it, by protocol, moment and manner.
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { request } from 'undici';
@@ -10,8 +8,6 @@ import { startProviders } from '../fixtures/fleet.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 import { type Departure, type Moment, type Protocol, startDeparting } from './departing-server.ts';
-
-type Manner = Departure | 'kill';
 
 /** Of the client, by the port that they go to. */
 const connections = new Map<number, Socket[]>();
@@ -23,28 +19,13 @@ const keepConnection = (message: unknown) => {
   });
 };
 
-/** A server in this process, or, to be killed, in one of its own. */
-async function start(t: TestContext, protocol: Protocol, moment: Moment, warm: boolean, manner: Manner) {
-  if (manner !== 'kill') {
-    const server = await startDeparting(protocol, moment, warm, tlsOptions);
-    t.after(() => server.close());
-    return { ...server, depart: () => server.depart(manner) };
-  }
-  const child = fork(new URL('./departing-process.ts', import.meta.url));
-  t.after(() => child.kill('SIGKILL'));
-  child.send({ protocol, moment, warm, tls: tlsOptions });
-  const [port] = await once(child, 'message');
-  const reached = once(child, 'message').then(() => undefined);
-  return { port: Number(port), reached, depart: () => void child.kill('SIGKILL') };
-}
-
 interface Cell {
   readonly protocol: Protocol;
   readonly method: 'GET' | 'POST';
   readonly moment: Moment;
   /** The connection has carried an answer before. */
   readonly isUsed: boolean;
-  readonly manner: Manner;
+  readonly manner: Departure;
 }
 
 /** What becomes of a request whose connection goes away: who answers it, or its error's code. More than one with a queue. */
@@ -52,7 +33,8 @@ async function see(
   t: TestContext,
   { protocol, method, moment, isUsed: warm, manner }: Cell,
 ): Promise<readonly string[]> {
-  const server = await start(t, protocol, moment, warm, manner);
+  const server = await startDeparting(protocol, moment, warm, tlsOptions);
+  t.after(() => server.close());
   const isOpening = moment === 'connecting' || moment === 'in TLS';
   const quick = manner === 'silence';
   const providers = startProviders(
@@ -92,7 +74,7 @@ async function see(
     }
   };
   const depart = () => {
-    server.depart();
+    server.depart(manner);
     departed.resolve();
   };
   if (warm || moment === 'idle' || moment === 'between requests')
@@ -116,32 +98,28 @@ async function see(
 }
 
 const lost = 'CONNECTION_LOST';
-const refused = 'CONNECT_FAILED';
 const slow = 'RESPONSE_TIMEOUT';
 const undialled = 'CONNECT_TIMEOUT';
 const same = 'connection 1';
 const other = 'connection 2';
 const others = [other, 'connection 3', 'connection 4', 'connection 5', 'connection 6'];
-/** After a kill nobody answers: the next connection is refused, or lost where the port was not free yet. */
-const gone = [refused, lost];
-
-type Row = Partial<Readonly<Record<Manner, string | readonly string[]>>>;
+type Row = Partial<Readonly<Record<Departure, string | readonly string[]>>>;
 
 /** Whatever protocol: what is known of the request decides. */
-const going = { FIN: lost, RST: lost, close_notify: lost, silence: slow, kill: lost };
+const going = { FIN: lost, RST: lost, close_notify: lost, silence: slow };
 /** Another connection answers it: at once, or, if the first has not carried an answer yet, after a second. */
-const again = { FIN: other, RST: other, close_notify: other, silence: slow, kill: gone };
+const again = { FIN: other, RST: other, close_notify: other, silence: slow };
 
 /** For each moment, by the request: may it go out again? "fresh" is a connection that has not carried an answer yet. */
 const table: Readonly<Record<string, Row>> = {
-  'connecting: GET': { FIN: other, RST: other, silence: undialled, kill: gone },
-  'connecting: POST': { FIN: lost, RST: lost, silence: undialled, kill: lost },
-  'in TLS: GET': { FIN: other, RST: other, silence: undialled, kill: gone },
-  'in TLS: POST': { FIN: lost, RST: lost, silence: undialled, kill: lost },
+  'connecting: GET': { FIN: other, RST: other, silence: undialled },
+  'connecting: POST': { FIN: lost, RST: lost, silence: undialled },
+  'in TLS: GET': { FIN: other, RST: other, silence: undialled },
+  'in TLS: POST': { FIN: lost, RST: lost, silence: undialled },
   'idle: GET': { ...again, GOAWAY: other },
   'idle: POST': { ...again, GOAWAY: other },
   'between requests: GET': { ...again, GOAWAY: other },
-  'between requests: POST': { ...going, kill: gone, GOAWAY: other },
+  'between requests: POST': { ...going, GOAWAY: other },
   'request half written: POST': { ...going, GOAWAY: same },
   'request half written: POST, used': { 'GOAWAY before it': lost },
   'request written: GET': { ...again, GOAWAY: same },
@@ -159,7 +137,6 @@ const table: Readonly<Record<string, Row>> = {
     close_notify: others,
     GOAWAY: [same, ...others],
     silence: [slow, ...others],
-    kill: [...gone, ...others],
   },
   'with a queue: GET, used': {
     FIN: others,
@@ -168,13 +145,11 @@ const table: Readonly<Record<string, Row>> = {
     GOAWAY: [same, ...others],
     'GOAWAY before it': others,
     silence: [slow, ...others],
-    kill: [...gone, ...others],
   },
   'with a queue: POST': {
     FIN: [lost, ...others],
     GOAWAY: [same, ...others],
     silence: [slow, ...others],
-    kill: [...gone, ...others],
   },
 };
 
@@ -191,17 +166,16 @@ for (const protocol of ['http/1.1', 'h2'] as const)
       const [, moment, method, used] = /^(.*): (GET|POST)(, used)?$/.exec(name) ?? [];
       for (const [manner, expected] of Object.entries(row)) {
         if (/GOAWAY/.test(manner) && protocol === 'http/1.1') continue;
-        // Node does not notice a reset while it writes (nodejs/node#61304), but the pings do, after 45 s: see
-        // transport/lost-connection.test.ts. A killed process resets what it has not read.
-        const isReset = manner === 'RST' || manner === 'kill';
-        if (name === 'request half written: POST' && isReset && protocol === 'h2') continue;
+        // Node does not notice a reset while it writes (nodejs/node#61304), but the pings do, after 45 s:
+        // transport/lost-connection.test.ts.
+        if (name === 'request half written: POST' && manner === 'RST' && protocol === 'h2') continue;
         test(`${name}: ${manner}`, async (t) => {
           const cell = {
             protocol,
             method: method as 'GET' | 'POST',
             moment: moment as Moment,
             isUsed: used !== undefined,
-            manner: manner as Manner,
+            manner: manner as Departure,
           }; // of the table
           const seen = await see(t, cell);
           for (const one of seen) assert.ok([expected].flat().includes(one), `${one}, not ${expected}`);
