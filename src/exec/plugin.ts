@@ -92,7 +92,7 @@ async function runReported(
       lineOf(call, previous.cluster, message),
     );
   emit(options.observer, 'plugin-run-start', start);
-  debug(`is run (${runReasons[previous.reason]})`);
+  debug(`is run (${previous.reason})`);
   const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>, outcome: string) => {
     const durationMs = performance.now() - began;
     emit(options.observer, 'plugin-run-end', { ...start, ...how, durationMs });
@@ -110,14 +110,6 @@ async function runReported(
     throw failed;
   }
 }
-
-/** Why a plugin runs, as the log says it. */
-const runReasons: Readonly<Record<RunReason, string>> = {
-  first: 'there is no credential yet',
-  expired: 'the credential has expired',
-  ahead: 'the credential expires soon',
-  rejected: 'a server refused the credential',
-};
 
 /** Never the credential itself. */
 export function describeCredential({ authorization, keyPair, expiresAt }: Credential): string {

@@ -55,12 +55,6 @@ const noCertificate = '';
 /** What the TLS alert of a server that speaks only HTTP/2 becomes in Node. */
 const noApplicationProtocol = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
-const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
-  opened: 'was opened',
-  retired: 'takes no more requests, and closes when those under way have ended',
-  closed: 'was closed',
-};
-
 /**
  * Long-running requests use HTTP/2, where a hundred share a connection and pings detect a dead peer. Uploads and all others use HTTP/1.1: it
  * takes Node a third less CPU, a request is written in the event-loop turn in which its fence was asked, and a body that is given
@@ -205,8 +199,6 @@ export class Pools {
   #report(change: PoolChanged['change'], hasCertificate: boolean): void {
     const { provider, origin } = this.#target;
     emit(this.#options.observer, 'pool', { provider, origin, change, hasCertificate });
-    this.#log.debug(
-      `a pool of connections ${hasCertificate ? 'with a client certificate ' : ''}${poolChanges[change]}`,
-    );
+    this.#log.debug(`a pool of connections ${hasCertificate ? 'with a client certificate ' : ''}was ${change}`);
   }
 }
