@@ -3,11 +3,6 @@ import { subscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 
-/** The server reset the stream in the middle of a response, in a way that Node and undici take for its end. */
-export class CutAnswer extends Error {
-  readonly code = 'ERR_ANSWER_CUT';
-}
-
 /** RFC 9113, section 6.2. */
 const headersFrame = 1;
 
@@ -122,14 +117,9 @@ function failWhenCut(stream: ClientHttp2Stream): void {
     stream.push = push;
     if (!stream.closed) return push.call(stream, null);
     // Without an end undici misses the rest when the stream closes. Not now: Node is about to use the stream.
-    queueMicrotask(() => stream.destroy(new CutAnswer('the server reset the stream before its answer was complete')));
+    queueMicrotask(() => stream.destroy(new Error('the server reset the stream before its answer was complete')));
     return false;
   };
-}
-
-/** The peer of a connection no longer answers pings. */
-class SilentPeer extends Error {
-  readonly code = 'ERR_SILENT_PEER';
 }
 
 /**
@@ -149,7 +139,7 @@ export function watchForSilence(socket: Socket, intervalMs: number, ping: () => 
     } else {
       // After a blocked event loop the timers come first: give the answers that already lie there a chance to be read.
       setImmediate(() => {
-        if (socket.bytesRead === before) socket.destroy(new SilentPeer('the server does not answer pings'));
+        if (socket.bytesRead === before) socket.destroy(new Error('the server does not answer pings'));
       });
     }
   };
