@@ -11,6 +11,7 @@ import { errnoOf } from '../util/guards.ts';
 import { AnswerFault, Credential, readKeyPair, secretsWith } from './credential.ts';
 import type { Asker, CredentialSource, Rejections, SourceWarning } from './credential-source.ts';
 import type { ExecResponse } from './exec-credential.ts';
+import { describeCredential } from './plugin.ts';
 
 export interface StaticOptions {
   readonly clock: () => number;
@@ -51,10 +52,7 @@ export class StaticCredentialSource implements CredentialSource {
   }
 
   get state(): string {
-    if (!this.#current) return 'no credential yet';
-    const { authorization, keyPair } = this.#current;
-    const what = [authorization === undefined ? [] : ['a token or password'], keyPair ? ['a client certificate'] : []];
-    return what.flat().join(' and ') || 'needs no credential';
+    return this.#current ? describeCredential(this.#current) : 'no credential yet';
   }
 
   /** If a file cannot be read, the credential before stays in use, with a warning. */
