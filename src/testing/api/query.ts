@@ -4,7 +4,7 @@ import type { ResourceType } from './built-in-types.ts';
 import { valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
 import type { StoredObject } from './objects.ts';
-import { badRequest, type Cause, cause, invalid, notImplemented } from './status.ts';
+import { badRequest, cause, invalid, notImplemented } from './status.ts';
 
 export interface ListOptions {
   readonly watch: boolean;
@@ -44,12 +44,12 @@ export function versionOf(text: string): number | undefined {
   throw badRequest(`resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: invalid syntax`);
 }
 
-/** The options of a list or a watch. Throws a 400 for what cannot be read, a 422 for what does not go together. */
+/** The options of a list or a watch. Throws a 400 for what cannot be read. */
 export function listOptionsOf(query: URLSearchParams, type: ResourceType, namespace: string | undefined): ListOptions {
   const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
   const fields = parseFieldSelector(query.get('fieldSelector') ?? '', type);
   const isInside = ({ metadata }: StoredObject) => namespace === undefined || metadata.namespace === namespace;
-  const options: ListOptions = {
+  return {
     watch: flagOf(query, 'watch') ?? false,
     namespace,
     selects: (object) => isInside(object) && fields.matches(object) && hasLabels(object),
@@ -62,36 +62,6 @@ export function listOptionsOf(query: URLSearchParams, type: ResourceType, namesp
     allowWatchBookmarks: flagOf(query, 'allowWatchBookmarks') ?? false,
     sendInitialEvents: flagOf(query, 'sendInitialEvents'),
   };
-  const causes = options.watch ? [...watchProblems(options)] : [...listProblems(options)];
-  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
-  return options;
-}
-
-const match = 'resourceVersionMatch';
-
-function* listProblems(options: ListOptions): Generator<Cause> {
-  const { resourceVersionMatch: given, resourceVersion, sendInitialEvents } = options;
-  if (given !== '') {
-    if (resourceVersion === '')
-      yield cause.forbidden(match, `${match} is forbidden unless resourceVersion is provided`);
-    if (options.continue !== '') yield cause.forbidden(match, `${match} is forbidden when continue is provided`);
-    const known = ['Exact', 'NotOlderThan', ''];
-    if (!known.includes(given)) yield cause.notSupported(match, given, known);
-    else if (given === 'Exact' && resourceVersion === '0')
-      yield cause.forbidden(match, `${match} "exact" is forbidden for resourceVersion "0"`);
-  }
-  if (sendInitialEvents !== undefined)
-    yield cause.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list');
-}
-
-function* watchProblems(options: ListOptions): Generator<Cause> {
-  const { resourceVersionMatch: given, sendInitialEvents } = options;
-  if (sendInitialEvents !== undefined && given !== 'NotOlderThan')
-    yield cause.forbidden(match, `sendInitialEvents requires setting ${match} to NotOlderThan`);
-  if (given !== '' && sendInitialEvents === undefined)
-    yield cause.forbidden(match, `${match} is forbidden for watch unless sendInitialEvents is provided`);
-  if (given !== '' && given !== 'NotOlderThan') yield cause.notSupported(match, given, ['NotOlderThan']);
-  if (options.continue !== '') yield cause.forbidden(match, `${match} is forbidden when continue is provided`);
 }
 
 /** Whether a write, or a delete, changes nothing. `kind` is that of its options, such as `CreateOptions`. Throws a 422. */
