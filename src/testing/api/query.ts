@@ -4,7 +4,7 @@ import type { ResourceType } from './built-in-types.ts';
 import { valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
 import type { StoredObject } from './objects.ts';
-import { badRequest, cause, invalid, notImplemented } from './status.ts';
+import { badRequest, notImplemented } from './status.ts';
 
 export interface ListOptions {
   readonly watch: boolean;
@@ -62,26 +62,6 @@ export function listOptionsOf(query: URLSearchParams, type: ResourceType, namesp
     allowWatchBookmarks: flagOf(query, 'allowWatchBookmarks') ?? false,
     sendInitialEvents: flagOf(query, 'sendInitialEvents'),
   };
-}
-
-/** Whether a write, or a delete, changes nothing. `kind` is that of its options, such as `CreateOptions`. Throws a 422. */
-export function isDryRun(kind: string, values: readonly string[]): boolean {
-  if (values.some((value) => value !== 'All'))
-    throw invalid({ group: 'meta.k8s.io', kind }, '', [cause.notSupported('dryRun', values, ['All'])]);
-  return values.length > 0;
-}
-
-const longestManager = 128;
-
-/** Throws a 422 for a field manager that Kubernetes does not take. */
-export function checkManager(kind: string, manager: string): void {
-  const problems = [
-    ...(Buffer.byteLength(manager) > longestManager ? [cause.tooLong('fieldManager', longestManager)] : []),
-    ...(/[\p{C}\p{Zl}\p{Zp}]/u.test(manager)
-      ? [cause.invalid('fieldManager', manager, 'has a character that cannot be printed')]
-      : []),
-  ];
-  if (problems.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', problems);
 }
 
 type Matches = (object: StoredObject) => boolean;

@@ -7,7 +7,6 @@ import { parseBody } from './http.ts';
 import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
-import { isDryRun } from './query.ts';
 import { badRequest, conflict, forbidden, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */
@@ -124,7 +123,7 @@ export function deleteOptionsOf(query: URLSearchParams, body: Buffer, mediaType:
   return {
     uid: uid ?? undefined,
     resourceVersion: resourceVersion ?? undefined,
-    dryRun: isDryRun('DeleteOptions', dryRun ?? []),
+    dryRun: (dryRun ?? []).length > 0,
   };
 }
 

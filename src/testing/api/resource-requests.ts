@@ -9,7 +9,7 @@ import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { present, type StoredObject } from './objects.ts';
 import { patched, patchOf, readApplied, withApplied } from './patch.ts';
-import { checkManager, isDryRun, type ListOptions, listOptionsOf } from './query.ts';
+import { type ListOptions, listOptionsOf } from './query.ts';
 import { listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notFound, notImplemented, PageNotFound } from './status.ts';
@@ -30,13 +30,6 @@ interface Call {
   readonly impersonates: boolean;
   readonly response: Response;
 }
-
-/** The kind of a write's options, by its method. */
-const optionsOf: Readonly<Record<string, string>> = {
-  POST: 'CreateOptions',
-  PUT: 'UpdateOptions',
-  PATCH: 'PatchOptions',
-};
 
 export interface Reply {
   readonly code: number;
@@ -161,10 +154,8 @@ export class ResourceRequests {
     };
   }
 
-  #stored<T>({ method, query }: Call, type: ResourceType, write: () => T): T {
-    const kind = optionsOf[method] ?? '';
-    checkManager(kind, query.get('fieldManager') ?? '');
-    const dryRun = isDryRun(kind, query.getAll('dryRun'));
+  #stored<T>({ query }: Call, type: ResourceType, write: () => T): T {
+    const dryRun = query.has('dryRun');
     if (dryRun && type === this.#state.definitions) throw notImplemented(`dryRun of a write of a ${type.kind}`);
     return this.#state.store.write(dryRun, write);
   }

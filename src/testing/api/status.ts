@@ -15,12 +15,7 @@ interface GroupKind {
 
 /** One problem with one field, as `details.causes` has it. */
 export interface Cause {
-  readonly reason:
-    | 'FieldValueInvalid'
-    | 'FieldValueRequired'
-    | 'FieldValueForbidden'
-    | 'FieldValueNotSupported'
-    | 'FieldValueTooLong';
+  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden';
   readonly message: string;
   readonly field: string;
 }
@@ -183,16 +178,6 @@ export const cause = {
   required: (field: string, detail: string): Cause => ({
     reason: 'FieldValueRequired',
     message: `Required value${detail === '' ? '' : `: ${detail}`}`,
-    field,
-  }),
-  notSupported: (field: string, value: unknown, supported: readonly string[]): Cause => ({
-    reason: 'FieldValueNotSupported',
-    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((one) => JSON.stringify(one)).join(', ')}`,
-    field,
-  }),
-  tooLong: (field: string, bytes: number): Cause => ({
-    reason: 'FieldValueTooLong',
-    message: `Too long: may not be more than ${bytes} bytes`,
     field,
   }),
   forbidden: (field: string, detail: string): Cause => ({

@@ -97,10 +97,8 @@ const isMap = (name: string) => (body: Json) => valueAt(body, ['metadata', 'name
 async function deletes(step: Step): Promise<void> {
   const path = `${maps}/held`;
   const options = (more: JsonObject) => remove(path, { kind: 'DeleteOptions', apiVersion: 'v1', ...more });
-  for (const more of [{ dryRun: ['Some'] }, { gracePeriodSeconds: 'soon' }]) await step(options(more));
+  await step(options({ gracePeriodSeconds: 'soon' }));
   await step(remove(path, { kind: 'ConfigMap', apiVersion: 'v1' }));
-  for (const sent of [remove(`${path}?dryRun=Some`), post(`${maps}?dryRun=All&dryRun=Some`, map('held'))])
-    await step(sent, at('message'));
   const two = ['example.com/x', 'example.com/y'];
   await step(post(maps, map('held', {}, { finalizers: two.slice(0, 1) })), at('metadata', 'finalizers'));
   await step((answers) => options({ preconditions: { uid: uidOf(answers.at(-1)), resourceVersion: '1' } }));
@@ -190,7 +188,6 @@ async function patchTypes(step: Step): Promise<void> {
       typed(path, 'json-patch+json', patch),
     ),
     typed(path, 'json-patch+json', [{ op: 'replace', path: '/metadata/resourceVersion', value: '1' }]),
-    ...['x'.repeat(129), 'a%0Ab'].map((manager) => merge(`${path}?fieldManager=${manager}`, {})),
     ...[{ metadata: { resourceVersion: '1' } }, [], '{', { metadata: { finalizers: ['cleanup'] } }].map((patch) =>
       typed(path, 'merge-patch+json', patch),
     ),
