@@ -4,7 +4,7 @@ import type { ResourceType } from './built-in-types.ts';
 import { valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
 import type { StoredObject } from './objects.ts';
-import { badRequest, notImplemented } from './status.ts';
+import { badRequest } from './status.ts';
 
 export interface ListOptions {
   readonly watch: boolean;
@@ -12,8 +12,6 @@ export interface ListOptions {
   readonly namespace: string | undefined;
   /** Which objects are asked for, by their namespace, fields and labels. */
   readonly selects: Matches;
-  /** It can be one object only. */
-  readonly isSingle: boolean;
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
   readonly limit: number;
@@ -47,13 +45,12 @@ export function versionOf(text: string): number | undefined {
 /** The options of a list or a watch. Throws a 400 for what cannot be read. */
 export function listOptionsOf(query: URLSearchParams, type: ResourceType, namespace: string | undefined): ListOptions {
   const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
-  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', type);
+  const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', type);
   const isInside = ({ metadata }: StoredObject) => namespace === undefined || metadata.namespace === namespace;
   return {
     watch: flagOf(query, 'watch') ?? false,
     namespace,
-    selects: (object) => isInside(object) && fields.matches(object) && hasLabels(object),
-    isSingle: fields.name !== undefined && (!type.namespaced || (namespace ?? fields.namespace) !== undefined),
+    selects: (object) => isInside(object) && hasFields(object) && hasLabels(object),
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
     limit: numberOf(query, 'limit') ?? 0,
@@ -121,19 +118,11 @@ function checkValues(key: string, values: readonly string[]): void {
   }
 }
 
-interface FieldSelector {
-  readonly matches: Matches;
-  /** The one name, or the one namespace, that can match. */
-  readonly name: string | undefined;
-  readonly namespace: string | undefined;
-}
-
 /**
  * Reads `metadata.name=a,status.phase!=Running`. Throws a 400 if it is something else, or names a field that objects of the kind
- * cannot be selected by; a 501 for an escaped value.
+ * cannot be selected by.
  */
-function parseFieldSelector(text: string, type: ResourceType): FieldSelector {
-  if (text.includes('\\')) throw notImplemented('a field selector with escaped characters');
+function parseFieldSelector(text: string, type: ResourceType): Matches {
   const terms = text.split(',').filter((term) => term !== '');
   const conditions = terms.map((term) => {
     const [, label, operator, value] = /^(.*?)(!=|==|=)([^=]*)$/s.exec(term) ?? [];
@@ -144,14 +133,9 @@ function parseFieldSelector(text: string, type: ResourceType): FieldSelector {
     if (!field) throw badRequest(`field label not supported: ${label}`);
     return { ...field, value, equal: operator !== '!=' };
   });
-  const exact = (label: string) => conditions.find((one) => one.label === label && one.equal)?.value;
-  return {
-    matches: (object) =>
-      conditions.every(({ path, otherwise, value, equal }) => {
-        const found = valueAt(object, path) ?? otherwise;
-        return (String(found) === value) === equal;
-      }),
-    name: exact('metadata.name'),
-    namespace: exact('metadata.namespace'),
-  };
+  return (object) =>
+    conditions.every(({ path, otherwise, value, equal }) => {
+      const found = valueAt(object, path) ?? otherwise;
+      return (String(found) === value) === equal;
+    });
 }

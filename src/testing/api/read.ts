@@ -59,7 +59,7 @@ function whereToRead(state: ApiState, type: ResourceType, options: ListOptions):
   }
   const asked = versionOf(options.resourceVersion) ?? 0;
   const { resourceVersionMatch: match, limit } = options;
-  const exact = match === 'Exact' || (match === '' && limit > 0 && !options.isSingle);
+  const exact = match === 'Exact' || (match === '' && limit > 0);
   if (exact && asked > 0) {
     if (asked < oldest) throw expired('The resourceVersion for the provided list is too old.');
     return checkedAgainst(state.store, { version: asked, start: '' });

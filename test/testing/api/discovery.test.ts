@@ -67,7 +67,6 @@ describe('what this API server does not do', () => {
     ['GET', '/api/v1/componentstatuses'],
     ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'],
     ['GET', '/api/v1/watch/namespaces/default/configmaps'],
-    ['GET', `${configMaps}?fieldSelector=metadata.name%3Da%5C%2Cb`],
     ['POST', '/apis/authentication.k8s.io/v1/tokenreviews'],
     ['PUT', '/apis/apps/v1/namespaces/default/deployments/d/scale'],
     ['GET', `${configMaps}/a/nothing`],
