@@ -1,5 +1,4 @@
 /** Metadata: read from what a client sends, checked, and filled in with what only the server says. */
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
@@ -32,17 +31,13 @@ const ownerReference = z
   .transform((owner) => without(owner));
 /** Each owner once: a server merges equal references. */
 const merged = (owners: OwnerReference[]) => [...new Map(owners.map((one) => [JSON.stringify(one), one])).values()];
-/** Metadata as a client sends it. */
+/** What a client may say in metadata; the rest only the server says. */
 const metadataSchema = z.object({
   name: optional(z.string()),
   generateName: optional(z.string()),
   namespace: optional(z.string()),
   uid: optional(z.string()),
   resourceVersion: optional(z.string()),
-  generation: optional(z.int()),
-  creationTimestamp: optional(z.string()),
-  deletionTimestamp: optional(z.string()),
-  deletionGracePeriodSeconds: optional(z.int()),
   labels: texts,
   annotations: texts,
   finalizers: optional(z.array(z.string())),
@@ -100,7 +95,12 @@ function tidyMeta(given: GivenMeta): GivenMeta {
 
 /** Throws a 422 that names each field that is wrong. */
 export function checkMeta(type: ResourceType, meta: GivenMeta, before?: GivenMeta): void {
-  const causes = [...metaProblems(type, meta), ...(before ? changeProblems(meta, before) : [])];
+  const causes = [...metaProblems(type, meta)];
+  const added = (meta.finalizers ?? []).filter((finalizer) => !before?.finalizers?.includes(finalizer));
+  if (before?.deletionTimestamp !== undefined && added.length > 0) {
+    const detail = `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`;
+    causes.push(cause.forbidden('metadata.finalizers', detail));
+  }
   if (causes.length > 0) throw invalid(type, meta.name ?? '', causes);
 }
 
@@ -138,24 +138,6 @@ function ownerProblems(owners: readonly OwnerReference[]): readonly Cause[] {
   );
   const controllers = owners.filter(({ controller }) => controller === true);
   if (controllers.length > 1) causes.push(cause.invalid(at, owners, 'only one reference can be the controller'));
-  return causes;
-}
-
-/** Of those that only the server sets, the ones that a client may send. */
-const immutableFields = ['uid', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
-
-function changeProblems(meta: GivenMeta, before: GivenMeta): readonly Cause[] {
-  const causes: Cause[] = [];
-  const added = (meta.finalizers ?? []).filter((finalizer) => !before.finalizers?.includes(finalizer));
-  if (before.deletionTimestamp !== undefined && added.length > 0) {
-    const detail = `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`;
-    causes.push(cause.forbidden('metadata.finalizers', detail));
-  }
-  for (const field of immutableFields) {
-    if (!isDeepStrictEqual(meta[field], before[field])) {
-      causes.push(cause.invalid(`metadata.${field}`, meta[field] ?? '', 'field is immutable'));
-    }
-  }
   return causes;
 }
 

@@ -176,7 +176,7 @@ function changeOf(call: ObjectCall, writer: Writer): Update {
   if (method === 'PUT') {
     const given = readObject(type, parseBody(body, mediaType));
     checkName(type, target.namespace, name, given.metadata);
-    return { change: () => given, uid: given.metadata.uid, writer };
+    return { change: () => given, writer };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
   const { apply, force } = patchOf(type, mediaType, query);

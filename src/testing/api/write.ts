@@ -33,8 +33,6 @@ export interface Update {
   /** The object as it will be; `before` is `undefined` if there is none and one may be created. */
   readonly change: (before: StoredObject | undefined) => GivenObject;
   readonly writer: Writer;
-  /** The UID that the object has to have. */
-  readonly uid?: string | undefined;
   /** Creates a missing object, whatever the kind's rule. */
   readonly mayCreate?: boolean;
 }
@@ -50,7 +48,7 @@ export function createObject(
   checkNamespace(state, type, namespace, given.metadata);
   const { generateName } = given.metadata;
   const name = given.metadata.name ?? (generateName && freeName(state, type, namespace, generateName)) ?? '';
-  const own = without({ ...given.metadata, ...unsaid, namespace });
+  const own = without({ ...given.metadata, namespace });
   const metadata = { ...own, ...state.newMeta(type), name, resourceVersion: '' };
   const object = withStatus(type, prepareKind(type, { ...given, metadata }), undefined);
   checkMeta(type, object.metadata);
@@ -61,9 +59,6 @@ export function createObject(
   if (there) throw alreadyExists(type, name, there.metadata.deletionTimestamp !== undefined);
   return storeObject(state, type, withManagers(type, undefined, object, writer));
 }
-
-/** Fields of a new object that a client may send and the server overwrites. */
-const unsaid = { deletionTimestamp: undefined, deletionGracePeriodSeconds: undefined };
 
 /** Changes an object. Throws a 400, 404, 409 or 422. */
 export function updateObject(
@@ -80,18 +75,13 @@ export function updateObject(
     const given = update.change(undefined);
     checkName(type, namespace, name, given.metadata);
     const { uid } = given.metadata;
-    if (uid !== undefined && update.mayCreate) {
-      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
-      throw conflict(type, name, why);
-    }
     if (uid !== undefined) throw uidConflict(type, name, uid, '');
     return { object: createObject(state, type, namespace, given, update.writer), created: true };
   }
   const given = update.change(before);
   checkName(type, namespace, name, given.metadata);
-  if (update.uid !== undefined && update.uid !== before.metadata.uid) {
-    throw uidConflict(type, name, update.uid, before.metadata.uid);
-  }
+  const { uid } = given.metadata;
+  if (uid !== undefined && uid !== before.metadata.uid) throw uidConflict(type, name, uid, before.metadata.uid);
   checkVersion(type, given.metadata, before.metadata);
   const written =
     update.writer.subresource === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
@@ -115,7 +105,10 @@ export function storeObject(state: ApiState, type: ResourceType, object: StoredO
 }
 
 function objectWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
-  const object = { ...given, metadata: systemMeta(given.metadata, before.metadata) };
+  // The rest of the metadata only the server changes.
+  const { annotations, finalizers, generateName, labels, ownerReferences } = given.metadata;
+  const own = { annotations, finalizers, generateName, labels, ownerReferences };
+  const object = { ...given, metadata: without({ ...before.metadata, ...own }) };
   const written = withStatus(type, prepareKind(type, object), before);
   if (!isNewGeneration(type, written, before)) return written;
   return withMeta(written, { generation: (before.metadata.generation ?? 0) + 1 });
@@ -135,25 +128,6 @@ function withStatus<T extends JsonObject>(type: ResourceType, object: T, before:
   if (!type.status) return object;
   const first = type.initialStatus ?? (type.custom ? undefined : {});
   return without({ ...object, status: before ? before.status : first });
-}
-
-/** Metadata with what a client cannot change. */
-function systemMeta(given: GivenMeta, before: StoredMeta): StoredMeta {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, generation, managedFields } = before;
-  return {
-    ...without({
-      ...given,
-      namespace,
-      generation,
-      managedFields,
-      deletionTimestamp: before.deletionTimestamp ?? given.deletionTimestamp,
-      deletionGracePeriodSeconds: given.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds,
-    }),
-    name,
-    uid: given.uid ?? uid,
-    resourceVersion,
-    creationTimestamp,
-  };
 }
 
 /** The object has to be the one that the URL names. */

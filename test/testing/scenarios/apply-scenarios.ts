@@ -93,7 +93,6 @@ export async function applies(step: Step): Promise<void> {
     by('one', {}),
     { method: 'PUT', path: `${map}?fieldManager=putter`, body: { metadata: { name: 'applied' }, data: { p: 'r' } } },
     merge(map, { data: { ua: '1' } }, { 'user-agent': 'program/1.0 (linux)' }),
-    by('two', { data: { u: '1' } }, { uid: 'u' }),
     by('two', { data: { u: '1' } }, { resourceVersion: '1' }),
     by('two', { data: { u: '1' } }, { name: 'other' }),
     by('two', { data: { u: '1' } }, { namespace: 'other' }),

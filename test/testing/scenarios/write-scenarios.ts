@@ -76,12 +76,7 @@ async function puts(step: Step): Promise<void> {
   );
   await step((answers) => put(path, changed(answers.at(-1), {}, { data: { x: '2' } })), at('data'));
   // Of the newest version, so that nothing else is wrong.
-  for (const metadata of [
-    { name: 'b' },
-    { namespace: 'kube-system' },
-    { uid: 'other' },
-    { deletionTimestamp: '2000-01-01T00:00:00Z' },
-  ])
+  for (const metadata of [{ name: 'b' }, { namespace: 'kube-system' }, { uid: 'other' }])
     await step((answers) => put(path, changed(answers.findLast(isMap('put')), metadata)));
   // Of the first one, which is no longer the newest.
   await step((answers) => put(path, changed(answers.find(isMap('put')), {}, { data: { x: '3' } })), at('message'));
