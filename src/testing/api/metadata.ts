@@ -6,42 +6,26 @@ import { readKind } from './kinds.ts';
 import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
 import { badRequest, type Cause, cannotBeHandled, cause, invalid } from './status.ts';
 
-/** `null` is as good as absent in Kubernetes. */
-const optional = <T extends z.ZodType>(type: T) =>
-  type.nullish().transform((value) => (value === null ? undefined : value));
-/** A `null` is an empty text in Kubernetes. */
-const texts = optional(
-  z.record(
-    z.string(),
-    z
-      .string()
-      .nullable()
-      .transform((value) => value ?? ''),
-  ),
-);
-const ownerReference = z
-  .object({
-    apiVersion: z.string().default(''),
-    kind: z.string().default(''),
-    name: z.string().default(''),
-    uid: z.string().default(''),
-    controller: optional(z.boolean()),
-    blockOwnerDeletion: optional(z.boolean()),
-  })
-  .transform((owner) => without(owner));
-/** Each owner once: a server merges equal references. */
-const merged = (owners: OwnerReference[]) => [...new Map(owners.map((one) => [JSON.stringify(one), one])).values()];
+const texts = z.record(z.string(), z.string()).optional();
+const ownerReference = z.object({
+  apiVersion: z.string().default(''),
+  kind: z.string().default(''),
+  name: z.string().default(''),
+  uid: z.string().default(''),
+  controller: z.boolean().optional(),
+  blockOwnerDeletion: z.boolean().optional(),
+});
 /** What a client may say in metadata; the rest only the server says. */
 const metadataSchema = z.object({
-  name: optional(z.string()),
-  generateName: optional(z.string()),
-  namespace: optional(z.string()),
-  uid: optional(z.string()),
-  resourceVersion: optional(z.string()),
+  name: z.string().optional(),
+  generateName: z.string().optional(),
+  namespace: z.string().optional(),
+  uid: z.string().optional(),
+  resourceVersion: z.string().optional(),
   labels: texts,
   annotations: texts,
-  finalizers: optional(z.array(z.string())),
-  ownerReferences: optional(z.array(ownerReference).transform(merged)),
+  finalizers: z.array(z.string()).optional(),
+  ownerReferences: z.array(ownerReference).optional(),
 });
 
 const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
@@ -66,7 +50,7 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
       `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
     );
   }
-  const parsed = metadataSchema.safeParse(given ?? {});
+  const parsed = metadataSchema.safeParse(isObject(given) ? withoutNulls(given) : (given ?? {}));
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${['metadata', ...path].join('.')}: ${message}`);
     throw cannotBeHandled(type, problems.join('; '));
@@ -76,7 +60,7 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   return { metadata, ...readKind(type, type.custom ? without(rest) : withoutNulls(rest)) };
 }
 
-/** A built-in kind has no null: it is the same as a field that is not there. */
+/** A built-in kind has no null, nor has metadata: it is the same as a field that is not there. */
 export function withoutNulls(object: JsonObject): JsonObject {
   const clean = (value: Json): Json =>
     isList(value) ? value.map(clean) : isObject(value) ? withoutNulls(value) : value;

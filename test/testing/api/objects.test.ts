@@ -47,19 +47,6 @@ describe('an object', () => {
     );
   });
 
-  test('has each owner once, as a server merges equal references: one that is added again is no change', async (t) => {
-    const { send } = await startApi(t);
-    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
-    const other = { ...owner, uid: 'v' };
-    const { body } = await send('POST', configMaps, { metadata: { name: 'a', ownerReferences: [owner, other] } });
-    const again = [owner, other, { ...owner, controller: null }];
-    const json = { 'content-type': 'application/json-patch+json' };
-    const added = [{ op: 'replace', path: '/metadata/ownerReferences', value: again }];
-    const { body: patched } = await send('PATCH', `${configMaps}/a`, added, json);
-    assert.deepEqual(patched.metadata.ownerReferences, [owner, other]);
-    assert.equal(patched.metadata.resourceVersion, body.metadata.resourceVersion);
-  });
-
   test('that a test sets is of a manager before the first apply', async (t) => {
     const { cluster, send } = await startApi(t);
     cluster.add(configMap('a', { data: { x: '0' } }));

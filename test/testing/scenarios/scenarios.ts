@@ -225,10 +225,6 @@ async function refusals(step: Step): Promise<void> {
     put('/apis/node.k8s.io/v1/runtimeclasses/r', named({ handler: 'x' })),
   ])
     await step(sent);
-  await step(post(maps, { metadata: { name: 'kept', labels: { a: null }, more: 1 } }), (body) => [
-    valueAt(body, ['metadata', 'labels']) ?? null,
-    valueAt(body, ['metadata', 'more']) ?? null,
-  ]);
 }
 
 /** Metadata alone, of an object, a list and a watch. */
