@@ -38,17 +38,9 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   if (!isObject(body)) throw cannotBeHandled(type, 'the body is not an object');
   const { apiVersion, kind, metadata: given, ...rest } = body;
   const expected = apiVersionOf(type);
-  if (type.custom && !kind) throw badRequest("Object 'Kind' is missing");
-  if (type.custom && !apiVersion) throw badRequest("Object 'apiVersion' is missing");
-  if (kind && kind !== type.kind) {
-    throw badRequest(
-      `${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${type.kind}`,
-    );
-  }
-  if (apiVersion && apiVersion !== expected) {
-    throw badRequest(
-      `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
-    );
+  if (type.custom && !(kind && apiVersion)) throw badRequest("Object 'Kind' or 'apiVersion' is missing");
+  if ((kind && kind !== type.kind) || (apiVersion && apiVersion !== expected)) {
+    throw badRequest(`${String(kind)} in ${String(apiVersion)} cannot be handled as a ${type.kind} in ${expected}`);
   }
   const parsed = metadataSchema.safeParse(isObject(given) ? withoutNulls(given) : (given ?? {}));
   if (!parsed.success) {

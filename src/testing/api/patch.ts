@@ -210,20 +210,10 @@ export function patched(type: ResourceType, mediaType: string, content: Json, be
   const object = present(type, before);
   switch (mediaType) {
     case jsonType:
-      return readPatched(type, jsonPatch(object, content));
+      return readObject(type, jsonPatch(object, content));
     case mergeType:
-      return readPatched(type, mergePatch(object, content));
+      return readObject(type, mergePatch(object, content));
     default:
-      return readPatched(type, strategicMergePatch(object, content));
-  }
-}
-
-/** What a patch has made is invalid, while the same in a PUT is a bad request. */
-function readPatched(type: ResourceType, object: Json): GivenObject {
-  try {
-    return readObject(type, object);
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 400) throw error;
-    throw invalid({ group: '', kind: '' }, '', [cause.invalid('patch', JSON.stringify(object), error.message)]);
+      return readObject(type, strategicMergePatch(object, content));
   }
 }
