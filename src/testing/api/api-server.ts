@@ -1,19 +1,19 @@
 /** Answers a request: finds the resource of its URL, and sends the result. */
 
+import { buffer } from 'node:stream/consumers';
 import { ApiState, type ApiStateOptions } from './api-state.ts';
 import { discover, version } from './discovery.ts';
 import {
-  formOf,
-  inForm,
   mediaTypeOf,
+  onlyMetadata,
   partsOf,
   type Request,
   type Response,
-  readBody,
   sendError,
   sendJson,
   sendText,
   targetOf,
+  wantsMetadata,
 } from './http.ts';
 import { type Reply, ResourceRequests } from './resource-requests.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
@@ -59,21 +59,21 @@ export class FakeApiServer {
     const target = targetOf(parts);
     if (!target) return this.#answerAboutItself(request, response, parts);
     const method = request.method ?? 'GET';
-    const form = formOf(request);
+    const metadataOnly = wantsMetadata(request);
     const call = {
       method,
-      form,
+      metadataOnly,
       target,
       query: parsed.searchParams,
       mediaType: mediaTypeOf(request),
       userAgent: request.headers['user-agent'] ?? '',
-      body: method === 'GET' ? Buffer.alloc(0) : await readBody(request),
+      body: method === 'GET' ? Buffer.alloc(0) : await buffer(request),
       user,
       impersonates: 'impersonate-user' in request.headers,
       response,
     };
     const reply: Reply | undefined = this.#resources.answer(call);
-    if (reply) sendJson(request, response, reply.code, inForm(form, reply.body));
+    if (reply) sendJson(request, response, reply.code, metadataOnly ? onlyMetadata(reply.body) : reply.body);
   }
 
   #answerAboutItself(request: Request, response: Response, parts: readonly string[]): void {

@@ -4,39 +4,23 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
-import { ApiError, badRequest, notImplemented, PageNotFound, unsupportedMediaType } from './status.ts';
+import { type ApiError, badRequest, notImplemented, PageNotFound, unsupportedMediaType } from './status.ts';
 
 export type Request = IncomingMessage | Http2ServerRequest;
 export type Response = ServerResponse | Http2ServerResponse;
 
 /** Kubernetes itself compresses larger bodies. */
 const gzipFrom = 128 * 1024;
-const longestBody = 3 * 1024 * 1024;
-
-/** The whole body; throws a 413 once it is too long. */
-export async function readBody(request: Request): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += chunk.length;
-    if (size <= longestBody) chunks.push(chunk);
-  }
-  if (size <= longestBody) return Buffer.concat(chunks);
-  throw new ApiError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${longestBody}`);
-}
 
 const json = 'application/json';
-const yaml = 'application/yaml';
-const protobuf = 'application/vnd.kubernetes.protobuf';
 
 /** `application/json; charset=utf-8` without its parameters. */
 export const mediaTypeOf = (request: Request) => (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
-/** The value in a body of JSON or YAML. Throws a 400, 415 or 501. */
+/** The value in a body. Throws a 400 or 415. */
 export function parseBody(body: Buffer, mediaType: string): Json {
-  if (mediaType === protobuf || mediaType === 'application/cbor') throw notImplemented(`bodies in ${mediaType}`);
-  if (mediaType !== '' && mediaType !== json && mediaType !== yaml) throw unsupportedMediaType([json, yaml, protobuf]);
-  return mediaType === yaml ? parseYaml(body) : parseJson(body);
+  if (mediaType !== '' && mediaType !== json) throw unsupportedMediaType([json]);
+  return parseJson(body);
 }
 
 export function parseJson(body: Buffer): Json {
@@ -90,43 +74,27 @@ export function writeTo(response: Response, text: string): boolean {
   return 'stream' in response ? response.write(text) : response.write(text);
 }
 
-export type Form = 'whole' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
-
-const others = ['application/yaml', 'application/vnd.kubernetes.protobuf', 'application/cbor'];
-const apiVersion = 'meta.k8s.io/v1';
-
-/** What the header `Accept` asks for. Throws a 406 for a client that does not accept JSON, or a 501 for what only a real server has. */
-export function formOf(request: Request): Form {
-  const alternatives = String(request.headers.accept || '*/*').split(',');
-  const accepted = alternatives.map((alternative) => {
+/** Whether the header `Accept` asks for metadata alone. Throws a 501 for a client that accepts neither that nor JSON. */
+export function wantsMetadata(request: Request): boolean {
+  const accepted = String(request.headers.accept || '*/*');
+  for (const alternative of accepted.split(',')) {
     const [type = '', ...parameters] = alternative.split(';').map((text) => text.trim());
-    const as = parameters.find((parameter) => parameter.startsWith('as='))?.slice('as='.length);
-    return { type, as, isStable: parameters.includes('g=meta.k8s.io') && parameters.includes('v=v1') };
-  });
-  for (const { type, as, isStable } of accepted) {
     if (![json, '*/*', 'application/*'].includes(type)) continue;
-    if (as === undefined) return 'whole';
-    if ((as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') && isStable) return as;
+    const as = parameters.find((parameter) => parameter.startsWith('as='));
+    if (as === undefined) return false;
+    if (as.startsWith('as=PartialObjectMetadata')) return true;
   }
-  const notDone = accepted.find(({ type, as }) => others.includes(type) || as !== undefined);
-  if (notDone) throw notImplemented(`answers in ${notDone.as === undefined ? notDone.type : `the form ${notDone.as}`}`);
-  const message = `only the following media types are accepted: ${[json, ...others.slice(0, 2)].join(', ')}`;
-  throw new ApiError(406, 'NotAcceptable', message, {});
+  throw notImplemented(`answers in ${accepted}`);
 }
 
-/** An object or a list in this form. Throws a 406 for a list that is asked for as an object, or the other way round. */
-export function inForm(form: Form, body: JsonObject): JsonObject {
+/** The metadata alone of an object, or of the objects of a list. */
+export function onlyMetadata(body: JsonObject): JsonObject {
   const { metadata, items, kind } = body;
-  if (form === 'whole' || kind === 'Status') return body;
-  if (form === 'PartialObjectMetadata' && items === undefined) return { kind: form, apiVersion, metadata };
-  if (form === 'PartialObjectMetadata')
-    throw notAcceptable(`you requested ${form}, but the requested object is a list`);
-  if (!isList(items)) throw notAcceptable(`you requested ${form}, but the requested object is not a list`);
-  const objects = items.filter(isObject).map((item) => inForm('PartialObjectMetadata', item));
-  return { kind: form, apiVersion, metadata, items: objects };
+  const apiVersion = 'meta.k8s.io/v1';
+  if (kind === 'Status') return body;
+  if (!isList(items)) return { kind: 'PartialObjectMetadata', apiVersion, metadata };
+  return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: items.filter(isObject).map(onlyMetadata) };
 }
-
-const notAcceptable = (message: string) => new ApiError(406, 'NotAcceptable', message);
 
 export interface Target {
   readonly group: string;

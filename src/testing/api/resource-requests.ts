@@ -3,7 +3,7 @@
 import type { ApiState } from './api-state.ts';
 import { notDoneTypes, type ResourceType } from './built-in-types.ts';
 import { servesGroup } from './discovery.ts';
-import { type Form, inForm, parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
+import { parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
 import type { JsonObject } from './json.ts';
 import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
@@ -20,7 +20,7 @@ import { checkName, createObject, type Update, updateObject } from './write.ts';
 interface Call {
   readonly method: string;
   readonly target: Target;
-  readonly form: Form;
+  readonly metadataOnly: boolean;
   readonly query: URLSearchParams;
   readonly mediaType: string;
   readonly userAgent: string;
@@ -99,9 +99,8 @@ export class ResourceRequests {
     }
   }
 
-  #watch(type: ResourceType, options: ListOptions, { form, response }: Call): undefined {
-    inForm(form, {}); // a watch has no lists
-    const watch = new Watch(this.#state, { type, form, options });
+  #watch(type: ResourceType, options: ListOptions, { metadataOnly, response }: Call): undefined {
+    const watch = new Watch(this.#state, { type, metadataOnly, options });
     response.statusCode = 200;
     response.setHeader('content-type', 'application/json');
     response.setHeader('cache-control', 'no-cache, private');

@@ -5,7 +5,7 @@
 
 import type { ApiState } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
-import { type Form, inForm, type Response, writeTo } from './http.ts';
+import { onlyMetadata, type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { type ApiError, expired, tooLargeVersion } from './status.ts';
@@ -13,7 +13,7 @@ import type { Change, Collection, Store } from './store.ts';
 
 interface WatchSettings {
   readonly type: ResourceType;
-  readonly form: Form;
+  readonly metadataOnly: boolean;
   readonly options: ListOptions;
 }
 
@@ -146,20 +146,22 @@ export class Watch {
   }
 
   #line(type: EventType, object: StoredObject): string {
-    const { type: kind, form } = this.#settings;
-    return line(type, inForm(form, present(kind, object)));
+    const { type: kind, metadataOnly } = this.#settings;
+    const whole = present(kind, object);
+    return line(type, metadataOnly ? onlyMetadata(whole) : whole);
   }
 
   #takeBookmark(): string | undefined {
     if (this.#bookmark === 'none') return undefined;
-    const { type, form } = this.#settings;
+    const { type, metadataOnly } = this.#settings;
     const annotations = { 'k8s.io/initial-events-end': 'true' };
     const metadata = {
       resourceVersion: String(this.#store.version),
       ...(this.#bookmark === 'initial-events-end' ? { annotations } : {}),
     };
     this.#bookmark = 'none';
-    return line('BOOKMARK', inForm(form, { kind: type.kind, apiVersion: apiVersionOf(type), metadata }));
+    const object = { kind: type.kind, apiVersion: apiVersionOf(type), metadata };
+    return line('BOOKMARK', metadataOnly ? onlyMetadata(object) : object);
   }
 
   #fail(error: ApiError): void {

@@ -244,12 +244,12 @@ async function forms(step: Step): Promise<void> {
   };
   await step(post(maps, { metadata: { name: 'formed', labels: { formed: 'yes' } }, data: { a: '1' } }), nothing);
   const selected = `${maps}?labelSelector=formed`;
-  for (const kind of ['PartialObjectMetadata', 'PartialObjectMetadataList']) {
-    const headers = { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` };
-    for (const path of [`${maps}/formed`, `${maps}/none`, selected]) {
-      await step({ ...get(path), headers }, kindsAndFields);
-    }
-  }
+  for (const [kind, path] of [
+    ['PartialObjectMetadata', `${maps}/formed`],
+    ['PartialObjectMetadata', `${maps}/none`],
+    ['PartialObjectMetadataList', selected],
+  ] as const)
+    await step({ ...get(path), headers: { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` } }, kindsAndFields);
   const headers = { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' };
   await step({ ...get(`${selected}&watch=true&timeoutSeconds=1`), headers }, kindsAndFields);
 }
