@@ -6,7 +6,6 @@ import { discover, version } from './discovery.ts';
 import {
   mediaTypeOf,
   onlyMetadata,
-  partsOf,
   type Request,
   type Response,
   sendError,
@@ -16,7 +15,7 @@ import {
   wantsMetadata,
 } from './http.ts';
 import { type Reply, ResourceRequests } from './resource-requests.ts';
-import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
+import { ApiError, badRequest, methodNotAllowed, PageNotFound } from './status.ts';
 import { ServiceAccountTokens, type User } from './tokens.ts';
 
 interface ApiServerOptions extends ApiStateOptions {
@@ -55,7 +54,10 @@ export class FakeApiServer {
   async #answer(request: Request, response: Response, url: string, user: User): Promise<void> {
     const parsed = URL.parse(`https://localhost${url}`);
     if (!parsed) throw badRequest('the path is not a URL');
-    const parts = partsOf(parsed.pathname);
+    const parts = parsed.pathname
+      .split('/')
+      .filter((part) => part !== '')
+      .map(decodeURIComponent);
     const target = targetOf(parts);
     if (!target) return this.#answerAboutItself(request, response, parts);
     const method = request.method ?? 'GET';
@@ -77,11 +79,8 @@ export class FakeApiServer {
   }
 
   #answerAboutItself(request: Request, response: Response, parts: readonly string[]): void {
-    const [first = '', second] = parts;
-    const known = ['api', 'apis', 'version', ...checks].includes(first);
-    if (['openapi', 'metrics', 'logs', '.well-known', ''].includes(first)) throw notImplemented(`/${parts.join('/')}`);
-    if (!known || (checks.includes(first) && second !== undefined)) throw new PageNotFound();
-    if (first === 'version' && second !== undefined) throw noSuchResource();
+    const [first = ''] = parts;
+    if (!['api', 'apis', 'version', ...checks].includes(first)) throw new PageNotFound();
     if (request.method !== 'GET') throw methodNotAllowed();
     if (checks.includes(first)) return sendText(response, 200, 'ok');
     sendJson(request, response, 200, first === 'version' ? version(this.#name) : discover(this.state, parts));

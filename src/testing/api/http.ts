@@ -105,18 +105,6 @@ export interface Target {
   readonly subresource?: string;
 }
 
-/** The parts of a path, decoded. Throws a 400 for a broken escape. */
-export function partsOf(pathname: string): readonly string[] {
-  try {
-    return pathname
-      .split('/')
-      .filter((part) => part !== '')
-      .map((part) => decodeURIComponent(part));
-  } catch {
-    throw badRequest(`the path ${pathname} has a broken escape`);
-  }
-}
-
 /** `undefined` if the path names no resource. */
 export function targetOf(parts: readonly string[]): Target | undefined {
   const [prefix, ...rest] = parts;
@@ -128,7 +116,6 @@ export function targetOf(parts: readonly string[]): Target | undefined {
 function resourceTarget(group: string, [version, ...parts]: readonly string[]): Target | undefined {
   const [first, second, third] = parts;
   if (version === undefined || first === undefined) return undefined;
-  if (first === 'watch') throw notImplemented('a watch by its path; ask for one with ?watch=true');
   // `namespaces/x/pods` names the pods of a namespace; `namespaces/x/status` is about the namespace itself.
   const within = first === 'namespaces' && third !== undefined && third !== 'status' && third !== 'finalize';
   const [plural = '', name, subresource] = within ? parts.slice(2) : parts;

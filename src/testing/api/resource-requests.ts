@@ -1,7 +1,7 @@
 /** Requests for resources: what each method does with a collection, an object, or a subresource. */
 
 import type { ApiState } from './api-state.ts';
-import { notDoneTypes, type ResourceType } from './built-in-types.ts';
+import { notDoneGroups, type ResourceType } from './built-in-types.ts';
 import { servesGroup } from './discovery.ts';
 import { parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
 import type { JsonObject } from './json.ts';
@@ -58,8 +58,7 @@ export class ResourceRequests {
     if (isReview && namespace === undefined && name === undefined) return this.#review(call);
     const type = this.#state.type(group, version, plural);
     if (!type) {
-      const why = notDoneTypes.get(`${plural}.${group}`);
-      if (why !== undefined) throw notImplemented(`${plural}: ${why}`);
+      if (notDoneGroups.includes(group)) throw notImplemented(`${plural}.${group}`);
       throw group === '' || servesGroup(this.#state, group) ? noSuchResource() : new PageNotFound();
     }
     if (namespace !== undefined && !type.namespaced) throw noSuchResource();
