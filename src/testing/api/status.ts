@@ -145,13 +145,6 @@ export function invalid({ group, kind }: GroupKind, name: string, causes: readon
 
 export const expired = (message: string) => new ApiError(410, 'Expired', message);
 
-/** A version that this server has not reached. */
-export const tooLargeVersion = (asked: number, current: number) =>
-  new ApiError(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
-    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-    retryAfterSeconds: 1,
-  });
-
 export const methodNotAllowed = () =>
   new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 

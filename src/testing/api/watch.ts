@@ -8,7 +8,7 @@ import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { onlyMetadata, type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
-import { type ApiError, expired, tooLargeVersion } from './status.ts';
+import { expired } from './status.ts';
 import type { Change, Collection, Store } from './store.ts';
 
 interface WatchSettings {
@@ -65,9 +65,10 @@ export class Watch {
     const initial = sendInitialEvents ?? since === 0;
     const { oldest } = this.#collection;
     this.#stream = stream;
-    if (initial && since > this.#store.version) return this.#fail(tooLargeVersion(since, this.#store.version));
     if (!initial && since > 0 && since < oldest) {
-      return this.#fail(expired(`too old resource version: ${since} (${oldest})`));
+      const error = expired(`too old resource version: ${since} (${oldest})`);
+      writeTo(stream, line('ERROR', error.toStatus()));
+      return this.end();
     }
     if (initial) {
       this.#initial = this.#collection.list(namespace).filter(selects).values();
@@ -162,11 +163,6 @@ export class Watch {
     this.#bookmark = 'none';
     const object = { kind: type.kind, apiVersion: apiVersionOf(type), metadata };
     return line('BOOKMARK', metadataOnly ? onlyMetadata(object) : object);
-  }
-
-  #fail(error: ApiError): void {
-    if (this.#stream) writeTo(this.#stream, line('ERROR', error.toStatus()));
-    this.end();
   }
 
   #after(ms: number, act: () => void): void {
