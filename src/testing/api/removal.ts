@@ -7,7 +7,7 @@ import { parseBody } from './http.ts';
 import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
-import { badRequest, conflict, forbidden, notImplemented } from './status.ts';
+import { badRequest, conflict, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */
 interface Removed {
@@ -100,7 +100,6 @@ interface DeleteOptions {
 
 const optionsSchema = z.object({
   dryRun: z.array(z.string()).nullish(),
-  gracePeriodSeconds: z.int().nullish(),
   propagationPolicy: z.string().nullish(),
   orphanDependents: z.boolean().nullish(),
   preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
@@ -109,9 +108,6 @@ const optionsSchema = z.object({
 /** The options of a deletion, from its body, or from the query if it has none. Throws a 400 or 501. */
 export function deleteOptionsOf(query: URLSearchParams, body: Buffer, mediaType: string): DeleteOptions {
   const given = body.length === 0 ? fromQuery(query) : parseBody(body, mediaType);
-  if (isObject(given) && given.kind !== undefined && given.kind !== 'DeleteOptions') {
-    throw badRequest(`a body of kind ${String(given.kind)} cannot be handled as a DeleteOptions`);
-  }
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success) throw badRequest(`DeleteOptions cannot be read: ${z.prettifyError(parsed.error)}`);
   const { dryRun, propagationPolicy, orphanDependents, preconditions } = parsed.data;
@@ -140,9 +136,6 @@ export function deleteObject(
   name: string,
   options: DeleteOptions,
 ): KubernetesObject | JsonObject {
-  if (type === state.namespaces && immortal.includes(name)) {
-    throw forbidden(type, name, 'this namespace may not be deleted');
-  }
   const object = state.get(type, namespace, name);
   checkPreconditions(type, object, options);
   if (options.dryRun && (type === state.definitions || type === state.namespaces))
@@ -157,9 +150,6 @@ export function deleteObject(
     details: { name, ...(type.group === '' ? {} : { group: type.group }), kind: type.plural, uid: object.metadata.uid },
   };
 }
-
-/** These namespaces cannot be deleted. */
-const immortal = ['default', 'kube-system', 'kube-public'];
 
 /** Kubernetes calls the object by its kind here. */
 function checkPreconditions(type: ResourceType, { metadata }: StoredObject, options: DeleteOptions): void {

@@ -78,12 +78,6 @@ describe('a namespace', () => {
     await send('PATCH', `${namespaces}/n`, release, merge);
     assert.equal((await send('GET', `${namespaces}/n`)).code, 404);
   });
-
-  test('that no client may delete can be taken away by a test', async (t) => {
-    const { cluster, send } = await startApi(t);
-    cluster.delete({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system' } });
-    assert.equal((await send('GET', `${namespaces}/kube-system`)).code, 404);
-  });
 });
 
 describe('a list', () => {

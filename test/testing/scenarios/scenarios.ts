@@ -134,7 +134,6 @@ async function namespaces(step: Step): Promise<void> {
   await step(merge(`${path}/ending/status`, { status: { conditions: [] } }), state);
   await step(get(`${path}/ending`), state);
   await step(post(`${path}/ending/configmaps`, { metadata: { name: 'late' } }));
-  for (const name of ['default', 'kube-system', 'kube-public']) await step(remove(`${path}/${name}`));
 }
 
 const any = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };

@@ -92,8 +92,6 @@ const isMap = (name: string) => (body: Json) => valueAt(body, ['metadata', 'name
 async function deletes(step: Step): Promise<void> {
   const path = `${maps}/held`;
   const options = (more: JsonObject) => remove(path, { kind: 'DeleteOptions', apiVersion: 'v1', ...more });
-  await step(options({ gracePeriodSeconds: 'soon' }));
-  await step(remove(path, { kind: 'ConfigMap', apiVersion: 'v1' }));
   const two = ['example.com/x', 'example.com/y'];
   await step(post(maps, map('held', {}, { finalizers: two.slice(0, 1) })), at('metadata', 'finalizers'));
   await step((answers) => options({ preconditions: { uid: uidOf(answers.at(-1)), resourceVersion: '1' } }));
