@@ -19,14 +19,8 @@ interface WatchSettings {
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** Without a limit of the client's, a watch lasts as long as this, or up to twice as long. */
-const shortestMs = 1_800_000;
 /** What is written at once. */
 const chunkLength = 64 * 1024;
-/** The longest delay of Node's timers; they fire at once for more. */
-const longestTimerMs = 2 ** 31 - 1;
-/** A server sends a last bookmark this long before it ends a watch. */
-const bookmarkBeforeEndMs = 2_000;
 
 const line = (type: EventType, object: object) => `${JSON.stringify({ type, object })}\n`;
 
@@ -36,7 +30,7 @@ export class Watch {
   readonly #collection: Collection;
   /** The version that it begins after; 0 is any. */
   readonly #since: number;
-  readonly #timers: NodeJS.Timeout[] = [];
+  #timer: NodeJS.Timeout | undefined;
   #stream: Response | undefined;
   #stopListening: () => void = () => {};
   /** Objects that are still to be sent before the first change. */
@@ -82,9 +76,7 @@ export class Watch {
       this.#pump();
     });
     stream.on('close', () => this.#stop());
-    const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 : shortestMs * (1 + Math.random());
-    this.#after(timeoutMs - bookmarkBeforeEndMs, () => this.bookmark());
-    this.#after(timeoutMs, () => this.end());
+    if (timeoutSeconds > 0) this.#timer = setTimeout(() => this.end(), timeoutSeconds * 1_000).unref();
     this.#pump();
   }
 
@@ -165,13 +157,9 @@ export class Watch {
     return line('BOOKMARK', metadataOnly ? onlyMetadata(object) : object);
   }
 
-  #after(ms: number, act: () => void): void {
-    if (ms > 0) this.#timers.push(setTimeout(act, Math.min(ms, longestTimerMs)).unref());
-  }
-
   #stop(): void {
     this.#stream = undefined;
     this.#stopListening();
-    for (const timer of this.#timers) clearTimeout(timer);
+    clearTimeout(this.#timer);
   }
 }

