@@ -6,14 +6,6 @@ import type { JsonObject } from './json.ts';
 /** Which names are allowed: the rules of DNS, or anything that fits into a path. */
 export type NameRule = 'subdomain' | 'label' | 'path';
 
-/** A field that can be asked for in a field selector. */
-interface SelectableField {
-  readonly label: string;
-  readonly path: readonly string[];
-  /** Fields that carry no information. */
-  readonly otherwise: string;
-}
-
 /** One kind of object in one version. */
 export interface ResourceType {
   /** Empty for the core group. */
@@ -41,7 +33,8 @@ export interface ResourceType {
   /** All objects of a namespace can be deleted at once. */
   readonly deleteCollection: boolean;
   readonly names: NameRule;
-  readonly fields: readonly SelectableField[];
+  /** What a field selector may ask for: `status.phase`. */
+  readonly fields: readonly string[];
   /** The OpenAPI schema of a CustomResourceDefinition. */
   readonly schema?: JsonObject;
 }
@@ -70,19 +63,9 @@ export function resourceType(
     deleteCollection: true,
     names: 'subdomain',
     ...given,
-    fields: [
-      selectable('metadata.name'),
-      ...(namespaced ? [selectable('metadata.namespace')] : []),
-      ...(given.fields ?? []),
-    ],
+    fields: ['metadata.name', ...(namespaced ? ['metadata.namespace'] : []), ...(given.fields ?? [])],
   };
 }
-
-export const selectable = (path: string, otherwise = ''): SelectableField => ({
-  label: path,
-  path: path.split('.'),
-  otherwise,
-});
 
 type Rules = Partial<Omit<ResourceType, 'group' | 'version' | 'kind' | 'namespaced'>>;
 /** A kind, without its group and version. */
@@ -106,27 +89,10 @@ const strict = { unconditionalUpdate: false };
 const created = { createOnUpdate: true };
 const path = { names: 'path' } as const;
 /** Fields that a field selector takes, beside the name and the namespace. */
-const fields = (...given: readonly SelectableField[]) => ({ fields: given });
+const fields = (...given: readonly string[]) => ({ fields: given });
 
-const podFields = [
-  selectable('spec.nodeName'),
-  selectable('spec.restartPolicy', 'Always'),
-  selectable('spec.schedulerName', 'default-scheduler'),
-  selectable('spec.serviceAccountName'),
-  selectable('spec.hostNetwork', 'false'),
-  selectable('status.phase'),
-  selectable('status.podIP'),
-  selectable('status.nominatedNodeName'),
-];
-const eventFields = [
-  ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) =>
-    selectable(`involvedObject.${field}`),
-  ),
-  selectable('reason'),
-  selectable('reportingComponent'),
-  selectable('type'),
-];
-const replicas = fields(selectable('status.replicas', '0'));
+const podFields = fields('spec.nodeName', 'spec.serviceAccountName', 'status.phase', 'status.podIP');
+const involved = ['kind', 'namespace', 'name', 'uid'].map((field) => `involvedObject.${field}`);
 /** The status of a new object. */
 const phase = (name: string) => ({ initialStatus: { phase: name } });
 const balanced = { initialStatus: { loadBalancer: {} } };
@@ -135,7 +101,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   v1: [
     namespaced('ConfigMap'),
     namespaced('Endpoints', { plural: 'endpoints' }, created),
-    namespaced('Event', created, fields(...eventFields)),
+    namespaced('Event', created, fields(...involved, 'reason', 'type')),
     namespaced('LimitRange', created),
     cluster(
       'Namespace',
@@ -143,26 +109,18 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       returned,
       { names: 'label', deleteCollection: false },
       phase('Active'),
-      fields(selectable('status.phase')),
+      fields('status.phase'),
     ),
-    cluster('Node', status, fields(selectable('spec.unschedulable', 'false'))),
+    cluster('Node', status),
     namespaced('PersistentVolumeClaim', status, returned, phase('Pending')),
     cluster('PersistentVolume', status, returned, phase('Pending')),
-    namespaced('Pod', status, generation, returned, phase('Pending'), fields(...podFields)),
+    namespaced('Pod', status, generation, returned, phase('Pending'), podFields),
     namespaced('PodTemplate', generation, returned),
-    namespaced('ReplicationController', status, generation, replicas),
+    namespaced('ReplicationController', status, generation),
     namespaced('ResourceQuota', status, returned),
-    namespaced('Secret', fields(selectable('type'))),
+    namespaced('Secret', fields('type')),
     namespaced('ServiceAccount', returned),
-    namespaced(
-      'Service',
-      status,
-      returned,
-      created,
-      { names: 'label' },
-      balanced,
-      fields(selectable('spec.clusterIP'), selectable('spec.type', 'ClusterIP')),
-    ),
+    namespaced('Service', status, returned, created, { names: 'label' }, balanced, fields('spec.clusterIP')),
   ],
   'admissionregistration.k8s.io/v1': [
     cluster('MutatingAdmissionPolicy', strict, generation),
@@ -178,15 +136,12 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     namespaced('ControllerRevision'),
     namespaced('DaemonSet', status, generation),
     namespaced('Deployment', status, generation),
-    namespaced('ReplicaSet', status, generation, replicas),
+    namespaced('ReplicaSet', status, generation),
     namespaced('StatefulSet', status, generation),
   ],
   'autoscaling/v2': [namespaced('HorizontalPodAutoscaler', status)],
-  'batch/v1': [
-    namespaced('CronJob', status, generation),
-    namespaced('Job', status, generation, fields(selectable('status.successful', '0'))),
-  ],
-  'certificates.k8s.io/v1': [cluster('CertificateSigningRequest', status, fields(selectable('spec.signerName')))],
+  'batch/v1': [namespaced('CronJob', status, generation), namespaced('Job', status, generation)],
+  'certificates.k8s.io/v1': [cluster('CertificateSigningRequest', status, fields('spec.signerName'))],
   'coordination.k8s.io/v1': [namespaced('Lease', created, strict)],
   'discovery.k8s.io/v1': [namespaced('EndpointSlice', generation)],
   'events.k8s.io/v1': [namespaced('Event', created)],
@@ -213,7 +168,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     cluster('DeviceClass', generation, returned),
     namespaced('ResourceClaim', status, returned),
     namespaced('ResourceClaimTemplate', returned),
-    cluster('ResourceSlice', generation, returned, fields(selectable('spec.nodeName'), selectable('spec.driver'))),
+    cluster('ResourceSlice', generation, returned, fields('spec.nodeName', 'spec.driver')),
   ],
   'scheduling.k8s.io/v1': [cluster('PriorityClass', generation)],
   'storage.k8s.io/v1': [

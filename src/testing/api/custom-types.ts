@@ -1,7 +1,7 @@
 /** CustomResourceDefinitions: what one says about its kind, and those that every cluster starts with. */
 
 import { z } from 'zod';
-import { type ResourceType, resourceType, selectable } from './built-in-types.ts';
+import { type ResourceType, resourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, valueAt } from './json.ts';
 import type { StoredObject } from './objects.ts';
 import { type Cause, cause, invalid, notImplemented } from './status.ts';
@@ -75,7 +75,7 @@ export function customTypes(object: Json): readonly ResourceType[] {
         status: subresources.status !== undefined,
         generation: true,
         unconditionalUpdate: false,
-        fields: selectableFields.map(({ jsonPath }) => selectable(jsonPath.replace(/^\./, ''))),
+        fields: selectableFields.map(({ jsonPath }) => jsonPath.replace(/^\./, '')),
         schema: schema?.openAPIV3Schema ?? {},
       }),
     );

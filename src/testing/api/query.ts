@@ -104,13 +104,9 @@ function parseFieldSelector(text: string, type: ResourceType): Matches {
     if (label === undefined || value === undefined) {
       throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     }
-    const field = type.fields.find((one) => one.label === label);
-    if (!field) throw badRequest(`field label not supported: ${label}`);
-    return { ...field, value, equal: operator !== '!=' };
+    if (!type.fields.includes(label)) throw badRequest(`field label not supported: ${label}`);
+    return { path: label.split('.'), value, equal: operator !== '!=' };
   });
   return (object) =>
-    conditions.every(({ path, otherwise, value, equal }) => {
-      const found = valueAt(object, path) ?? otherwise;
-      return (String(found) === value) === equal;
-    });
+    conditions.every(({ path, value, equal }) => (String(valueAt(object, path) ?? '') === value) === equal);
 }
