@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { execa } from 'execa';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
 import { FleetMetrics } from '../../src/fleet/index.ts';
 import { CredentialMetrics } from '../../src/index.ts';
-import { read, root } from '../fixtures/docs.ts';
+import { read } from '../fixtures/docs.ts';
 
 describe('examples/observability', () => {
   const registry = new Registry();
@@ -36,12 +34,5 @@ describe('examples/observability', () => {
   test('has a dashboard that shows every metric, and no other', () => {
     const shown = panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => namesIn(expr)));
     assert.deepEqual([...new Set(shown)].toSorted(), known.toSorted());
-  });
-
-  test('has alerts that promtool accepts, where promtool is installed', async (t) => {
-    const args = ['check', 'rules', join(root, 'examples/observability/alerts.yaml')];
-    const { exitCode, stdout, stderr, code } = await execa('promtool', args, { reject: false });
-    if (code === 'ENOENT') t.diagnostic('promtool is not installed: expressions were looked at by name only');
-    else assert.equal(exitCode, 0, `${stdout}${stderr}`);
   });
 });
