@@ -1,7 +1,7 @@
 /** What single kinds do with their objects beyond what all do: defaults, derived fields, and fields that a server drops. */
 
 import { type ResourceType, storageKeyOf } from './built-in-types.ts';
-import { isObject, type Json, type JsonObject, without } from './json.ts';
+import { isObject, type Json, type JsonObject, valueAt, without } from './json.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { cannotBeHandled } from './status.ts';
 
@@ -23,24 +23,17 @@ export function prepareKind<T extends GivenObject>(type: ResourceType, object: T
   return withMeta(object, { labels: { ...labels, 'kubernetes.io/metadata.name': name } });
 }
 
+const microTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/;
+
 /** Times of a Lease are in microseconds, with all six digits: a server takes no others. */
 function readLease(content: JsonObject): JsonObject {
-  const spec = isObject(content.spec) ? content.spec : {};
-  const times = ['acquireTime', 'renewTime'].flatMap((field) => {
-    const time = spec[field];
-    return time === undefined ? [] : [[field, inMicroseconds(time)] as const];
-  });
-  return { ...content, spec: { ...spec, ...Object.fromEntries(times) } };
-}
-
-function inMicroseconds(time: Json): string {
-  const [, seconds = '', micros = '', zone = ''] = /^(.{19})\.(\d{6})(Z|[+-]\d\d:\d\d)$/.exec(String(time)) ?? [];
-  const ms = Date.parse(`${seconds}${zone}`);
-  if (!Number.isNaN(ms)) return `${new Date(ms).toISOString().slice(0, 19)}.${micros}Z`;
-  throw unreadable(
-    'Lease',
-    `${JSON.stringify(time)} is not a time in microseconds, such as 2026-01-02T03:04:05.000006Z`,
-  );
+  for (const field of ['acquireTime', 'renewTime']) {
+    const time = valueAt(content, ['spec', field]);
+    if (time === undefined || microTime.test(String(time))) continue;
+    const why = `${JSON.stringify(time)} is not a time in microseconds, such as 2026-01-02T03:04:05.000006Z`;
+    throw unreadable('Lease', why);
+  }
+  return content;
 }
 
 const base64 = /^[A-Za-z0-9+/\r\n]*={0,2}$/;

@@ -103,10 +103,8 @@ export class PageNotFound extends ApiError {
   }
 }
 
-export const alreadyExists = (resource: GroupResource, name: string, deleting = false) => {
-  const message = `${deleting ? 'object is being deleted: ' : ''}${nameOf(resource)} "${name}" already exists`;
-  return new ApiError(409, 'AlreadyExists', message, detailsOf(resource, name));
-};
+export const alreadyExists = (resource: GroupResource, name: string) =>
+  new ApiError(409, 'AlreadyExists', `${nameOf(resource)} "${name}" already exists`, detailsOf(resource, name));
 
 export const conflict = (resource: GroupResource, name: string, why: string) =>
   new ApiError(
@@ -170,7 +168,7 @@ export const cause = {
   }),
   required: (field: string, detail: string): Cause => ({
     reason: 'FieldValueRequired',
-    message: `Required value${detail === '' ? '' : `: ${detail}`}`,
+    message: `Required value: ${detail}`,
     field,
   }),
   forbidden: (field: string, detail: string): Cause => ({

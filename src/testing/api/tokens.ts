@@ -61,20 +61,18 @@ export class ServiceAccountTokens {
     const expires = now + seconds;
     const { uid } = account.metadata;
     const username = `system:serviceaccount:${namespace}:${name}`;
-    const id = randomUUID();
     const token = jwt({
       aud: audiences,
       exp: expires,
       iat: now,
       iss: issuer,
-      jti: id,
+      jti: randomUUID(),
       'kubernetes.io': { namespace, serviceaccount: { name, uid } },
       nbf: now,
       sub: username,
     });
     if (audiences.includes(issuer)) {
-      const extra = { 'authentication.kubernetes.io/credential-id': [`JTI=${id}`] };
-      this.#minted.set(token, { namespace, name, user: { username, uid, extra }, expires });
+      this.#minted.set(token, { namespace, name, user: { username, uid }, expires });
     }
     return {
       kind: 'TokenRequest',

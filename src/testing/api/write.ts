@@ -55,8 +55,7 @@ export function createObject(
   if ((given.metadata.resourceVersion ?? '0') !== '0') {
     throw unexplained('resourceVersion should not be set on objects to be created');
   }
-  const there = state.find(type, namespace, name);
-  if (there) throw alreadyExists(type, name, there.metadata.deletionTimestamp !== undefined);
+  if (state.find(type, namespace, name)) throw alreadyExists(type, name);
   return storeObject(state, type, withManagers(type, undefined, object, writer));
 }
 
