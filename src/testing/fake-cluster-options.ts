@@ -144,6 +144,6 @@ export function misbehave(behaviour: Behaviour, request: Request, response: Resp
     const { retryAfterSeconds = status === 429 ? 1 : undefined } = given;
     const details = retryAfterSeconds === undefined ? undefined : { retryAfterSeconds };
     const text = message ?? `failNext asked for ${status}`;
-    sendError(request, response, new ApiError(status, reason, text, details));
+    sendError(response, new ApiError(status, reason, text, details));
   }
 }

@@ -47,7 +47,7 @@ export class FakeApiServer {
       const message = error instanceof Error ? error.message : String(error);
       const internal = () =>
         new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
-      sendError(request, response, error instanceof ApiError ? error : internal());
+      sendError(response, error instanceof ApiError ? error : internal());
     }
   }
 
@@ -59,8 +59,8 @@ export class FakeApiServer {
       .filter((part) => part !== '')
       .map(decodeURIComponent);
     const target = targetOf(parts);
-    if (!target) return this.#answerAboutItself(request, response, parts);
     const method = request.method ?? 'GET';
+    if (!target) return this.#answerAboutItself(method, response, parts);
     const metadataOnly = wantsMetadata(request);
     const call = {
       method,
@@ -75,14 +75,14 @@ export class FakeApiServer {
       response,
     };
     const reply: Reply | undefined = this.#resources.answer(call);
-    if (reply) sendJson(request, response, reply.code, metadataOnly ? onlyMetadata(reply.body) : reply.body);
+    if (reply) sendJson(response, reply.code, metadataOnly ? onlyMetadata(reply.body) : reply.body);
   }
 
-  #answerAboutItself(request: Request, response: Response, parts: readonly string[]): void {
+  #answerAboutItself(method: string, response: Response, parts: readonly string[]): void {
     const [first = ''] = parts;
     if (!['api', 'apis', 'version', ...checks].includes(first)) throw new PageNotFound();
-    if (request.method !== 'GET') throw methodNotAllowed();
+    if (method !== 'GET') throw methodNotAllowed();
     if (checks.includes(first)) return sendText(response, 200, 'ok');
-    sendJson(request, response, 200, first === 'version' ? version(this.#name) : discover(this.state, parts));
+    sendJson(response, 200, first === 'version' ? version(this.#name) : discover(this.state, parts));
   }
 }

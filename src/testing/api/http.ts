@@ -1,16 +1,12 @@
 /** Requests and responses of either version of HTTP: what a URL names, bodies that are read, objects that are sent, and in which form. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import { gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { type ApiError, badRequest, notImplemented, PageNotFound, unsupportedMediaType } from './status.ts';
 
 export type Request = IncomingMessage | Http2ServerRequest;
 export type Response = ServerResponse | Http2ServerResponse;
-
-/** Kubernetes itself compresses larger bodies. */
-const gzipFrom = 128 * 1024;
 
 const json = 'application/json';
 
@@ -39,21 +35,12 @@ export function parseYaml(body: Buffer): Json {
   }
 }
 
-export function sendJson(request: Request, response: Response, code: number, body: object): void {
-  const text = Buffer.from(JSON.stringify(body));
+export function sendJson(response: Response, code: number, body: object): void {
   response.statusCode = code;
   response.setHeader('content-type', json);
   response.setHeader('cache-control', 'no-cache, private');
-  if (text.length < gzipFrom || !acceptsGzip(request)) {
-    response.end(text);
-    return;
-  }
-  response.setHeader('content-encoding', 'gzip');
-  response.end(gzipSync(text));
+  response.end(JSON.stringify(body));
 }
-
-const acceptsGzip = (request: Request) =>
-  /\bgzip\b(?!;q=0(?:[,;]|$))/.test(String(request.headers['accept-encoding'] ?? ''));
 
 export function sendText(response: Response, code: number, text: string): void {
   response.statusCode = code;
@@ -61,11 +48,11 @@ export function sendText(response: Response, code: number, text: string): void {
   response.end(text);
 }
 
-export function sendError(request: Request, response: Response, error: ApiError): void {
+export function sendError(response: Response, error: ApiError): void {
   if (error instanceof PageNotFound) return sendText(response, error.code, error.message);
   const seconds = error.details?.retryAfterSeconds;
   if (seconds !== undefined) response.setHeader('retry-after', String(seconds));
-  sendJson(request, response, error.code, error.toStatus());
+  sendJson(response, error.code, error.toStatus());
 }
 
 /** Writes to a stream that stays open. Returns whether there is room for more. */

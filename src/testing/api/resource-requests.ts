@@ -102,7 +102,6 @@ export class ResourceRequests {
     const watch = new Watch(this.#state, { type, metadataOnly, options });
     response.statusCode = 200;
     response.setHeader('content-type', 'application/json');
-    response.setHeader('cache-control', 'no-cache, private');
     if ('flushHeaders' in response) response.flushHeaders();
     this.#state.watches.add(watch);
     response.on('close', () => this.#state.watches.delete(watch));
