@@ -24,11 +24,10 @@ export class Collection {
   readonly #changes: Change[] = [];
   /** How many changes are no longer kept. */
   #forgotten = 0;
-  #oldest: number;
+  #oldest = 0;
 
-  constructor(store: Store, oldest: number) {
+  constructor(store: Store) {
     this.#store = store;
-    this.#oldest = oldest;
   }
 
   /** The oldest version that a watch can begin at, or a list can show. */
@@ -138,7 +137,6 @@ export class Store {
   readonly #collections = new Map<string, Collection>();
   #version = 0;
   #isDryRun = false;
-  #compacted = 0;
 
   constructor(history: number) {
     this.history = history;
@@ -150,7 +148,7 @@ export class Store {
   }
 
   collection(key: string): Collection {
-    const found = this.#collections.get(key) ?? new Collection(this, this.#compacted);
+    const found = this.#collections.get(key) ?? new Collection(this);
     this.#collections.set(key, found);
     return found;
   }
@@ -182,7 +180,6 @@ export class Store {
 
   /** Forgets every change: earlier versions can neither be listed nor watched. */
   compact(): void {
-    this.#compacted = this.#version;
     for (const collection of this.#collections.values()) collection.forget(0);
   }
 }
