@@ -4,57 +4,52 @@ import { z } from 'zod';
 import { type ResourceType, resourceType } from './built-in-types.ts';
 import { isObject, type Json, type JsonObject, valueAt } from './json.ts';
 import type { StoredObject } from './objects.ts';
-import { type Cause, cause, invalid, notImplemented } from './status.ts';
+import { cause, invalid, notImplemented } from './status.ts';
 
-const definition = z.object({
-  metadata: z.object({ name: z.string() }),
-  spec: z.object({
-    group: z.string().min(1),
-    scope: z.enum(['Namespaced', 'Cluster']),
-    names: z.object({
-      kind: z.string().min(1),
-      plural: z.string().min(1),
-      singular: z.string().optional(),
-      listKind: z.string().optional(),
+const definition = z
+  .object({
+    metadata: z.object({ name: z.string() }),
+    spec: z.object({
+      group: z.string().min(1),
+      scope: z.enum(['Namespaced', 'Cluster']),
+      names: z.object({
+        kind: z.string().min(1),
+        plural: z.string().min(1),
+        singular: z.string().optional(),
+        listKind: z.string().optional(),
+      }),
+      conversion: z.object({ strategy: z.string() }).optional(),
+      versions: z
+        .array(
+          z.object({
+            name: z.string().min(1),
+            served: z.boolean(),
+            schema: z.object({ openAPIV3Schema: z.record(z.string(), z.json()).optional() }).optional(),
+            subresources: z.object({ status: z.object({}).optional() }).optional(),
+            selectableFields: z.array(z.object({ jsonPath: z.string() })).optional(),
+          }),
+        )
+        .min(1),
     }),
-    conversion: z.object({ strategy: z.string() }).optional(),
-    versions: z
-      .array(
-        z.object({
-          name: z.string().min(1),
-          served: z.boolean(),
-          schema: z.object({ openAPIV3Schema: z.record(z.string(), z.json()).optional() }).optional(),
-          subresources: z.object({ status: z.object({}).optional() }).optional(),
-          selectableFields: z.array(z.object({ jsonPath: z.string() })).optional(),
-        }),
-      )
-      .min(1),
-  }),
-});
-
-type Definition = z.output<typeof definition>;
+  })
+  .refine(({ metadata, spec }) => metadata.name === `${spec.names.plural}.${spec.group}`, {
+    path: ['metadata', 'name'],
+    message: 'must be spec.names.plural+"."+spec.group',
+  });
 
 /** Throws a 422 that names each wrong field, and a 501 for unsupported features. */
-function parse(object: Json): Definition {
+function parse(object: Json): z.output<typeof definition> {
   const parsed = definition.safeParse(object);
   if (!parsed.success) {
     const name = valueAt(object, ['metadata', 'name']) ?? '';
     const causes = parsed.error.issues.map(({ path, message }) => cause.invalid(path.join('.'), '', message));
-    throw refused(String(name), causes);
+    throw invalid({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }, String(name), causes);
   }
-  const { metadata, spec } = parsed.data;
-  if (metadata.name !== `${spec.names.plural}.${spec.group}`) {
-    const problem = cause.invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group');
-    throw refused(metadata.name, [problem]);
-  }
-  if ((spec.conversion?.strategy ?? 'None') !== 'None') {
+  if ((parsed.data.spec.conversion?.strategy ?? 'None') !== 'None') {
     throw notImplemented('spec.conversion of a CustomResourceDefinition other than None: it converts no objects');
   }
   return parsed.data;
 }
-
-const refused = (name: string, causes: readonly Cause[]) =>
-  invalid({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }, name, causes);
 
 /** The kinds of a CustomResourceDefinition, one for each version that is served. */
 export function customTypes(object: Json): readonly ResourceType[] {
