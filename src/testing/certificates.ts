@@ -59,18 +59,14 @@ function tagged(tag: number, ...parts: readonly Buffer[]): Buffer {
 const sequence = (...parts: readonly Buffer[]): Buffer => tagged(0x30, ...parts);
 const set = (...parts: readonly Buffer[]): Buffer => tagged(0x31, ...parts);
 const boolean = (value: boolean): Buffer => tagged(0x01, Buffer.from([value ? 0xff : 0]));
+/** Most significant byte first, which is less than 0x80. */
+const integer = (value: Buffer): Buffer => tagged(0x02, value);
 const octets = (value: Buffer): Buffer => tagged(0x04, value);
 const bits = (value: Buffer, unused = 0): Buffer => tagged(0x03, Buffer.from([unused]), value);
 const utf8 = (value: string): Buffer => tagged(0x0c, Buffer.from(value));
 /** A value in the `[number]` that a schema gives it; `constructed` if it holds other values. */
 const context = (number: number, value: Buffer, constructed = false): Buffer =>
   tagged((constructed ? 0xa0 : 0x80) | number, value);
-
-/** A non-negative integer, most significant byte first. */
-function integer(value: Buffer): Buffer {
-  const padded = (value[0] ?? 0) > 0x7f ? Buffer.concat([Buffer.from([0]), value]) : value;
-  return tagged(0x02, padded);
-}
 
 function objectIdentifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
