@@ -6,11 +6,10 @@ import { basename, dirname, posix } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { nearest } from '../../access/schema-problems.ts';
 import { type Place, parseYaml, readManifests } from '../../access/yaml-text.ts';
-import { parseImageConfig } from '../../image-credentials/config.ts';
 import { isWorkload } from '../pod-args.ts';
 import { at, listAt, textAt } from '../profile.ts';
 import { type LintedProviders, lintClusterProfile, lintProviders } from './cluster-profile.ts';
-import { type Finding, findingsOf, inOrder, toFindings } from './finding.ts';
+import { type Finding, inOrder, toFindings } from './finding.ts';
 import { type FindProviders, lintWorkload, type Manifest } from './workload.ts';
 
 export interface GivenFile {
@@ -44,7 +43,7 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
 
   const workloads = manifests.filter(({ kind }) => isWorkload(kind)).map((file) => lintWorkload(file, findProviders));
   findings.push(...workloads.flatMap((workload) => workload.findings));
-  findings.push(...maps.flatMap((map) => map.findings), ...[...inMaps].flatMap((linted) => linted.findings));
+  findings.push(...[...inMaps].flatMap((linted) => linted.findings));
 
   const inManifests = [
     ...[...inMaps].flatMap((linted) => linted.providers),
@@ -61,12 +60,11 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
   return inOrder(findings, names);
 }
 
-const knownKinds = ['ClusterProfile', 'ConfigMap', 'CredentialProviderConfig', 'Kustomization'];
+const knownKinds = ['ClusterProfile', 'ConfigMap', 'Kustomization'];
 
 /** Reported only if no file has anything to lint: a folder may have manifests of all kinds. */
 function nothingToLint(file: string): Finding {
-  const message =
-    'holds nothing to lint: no provider file, ClusterProfile, Deployment (or other workload) or CredentialProviderConfig';
+  const message = 'holds nothing to lint: no provider file, ClusterProfile or Deployment (or other workload)';
   return { file, line: 1, column: 1, severity: 'warning', rule: 'NOTHING_TO_LINT', path: '', message };
 }
 
@@ -105,7 +103,6 @@ function readFile({ file, text }: GivenFile): ReadFile {
       });
     }
   }
-  if (manifests.some(({ kind }) => kind === 'CredentialProviderConfig')) findings.push(...lintImageConfig(text, file));
   if (!isProviderFile) return { file, isProviderFile, manifests, findings, providers: [] };
   const linted = lintProviders(text, file);
   const [, second] = documents;
@@ -134,19 +131,6 @@ function hasKeyLike(content: unknown, name: string): boolean {
   return Object.keys(Object(content)).some((key) => nearest(key, [name]) !== undefined);
 }
 
-function lintImageConfig(
-  text: string,
-  file: string,
-  toFile: (place: Place) => Place = (place) => place,
-): readonly Finding[] {
-  try {
-    parseImageConfig(text, file, new Set());
-    return [];
-  } catch (error) {
-    return findingsOf(error, file, ({ line = 1, column = 1 }) => toFile({ line, column }));
-  }
-}
-
 /** Texts by their keys in a ConfigMap, which are linted as provider files when they are asked for. */
 interface ProviderMap {
   readonly name: string | undefined;
@@ -156,11 +140,8 @@ interface ProviderMap {
   readonly isWhole: boolean;
 }
 
-function lintConfigMap(
-  manifest: Manifest,
-): ProviderMap & { readonly findings: readonly Finding[]; readonly recognised: readonly LintedProviders[] } {
+function lintConfigMap(manifest: Manifest): ProviderMap & { readonly recognised: readonly LintedProviders[] } {
   const { content, file } = manifest;
-  const findings: Finding[] = [];
   const recognised: LintedProviders[] = [];
   const keys = new Map<string, () => LintedProviders>();
   for (const [key, text] of Object.entries(at(content, 'data') ?? {})) {
@@ -168,7 +149,6 @@ function lintConfigMap(
     const toFile = scalarPlaces(manifest.placeOf(['data', key]), manifest.blockIndentOf(['data', key]));
     const read = parseYaml(text);
     const document = 'content' in read ? read.content : undefined;
-    if (textAt(document, 'kind') === 'CredentialProviderConfig') findings.push(...lintImageConfig(text, file, toFile));
     // Other programs have lists of providers too.
     const isProviders =
       textAt(document, 'kind') === undefined &&
@@ -181,7 +161,7 @@ function lintConfigMap(
   }
   for (const key of Object.keys(at(content, 'binaryData') ?? {})) keys.set(key, () => unread);
   const [name, namespace] = [textAt(content, 'metadata', 'name'), textAt(content, 'metadata', 'namespace')];
-  return { name, namespace, keys, findings, recognised, isWhole: true };
+  return { name, namespace, keys, recognised, isWhole: true };
 }
 
 const unread: LintedProviders = { findings: [], providers: [] };

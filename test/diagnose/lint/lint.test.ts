@@ -103,14 +103,6 @@ describe('files of other programs, in the same folder', () => {
   });
 });
 
-test('image credential configs are checked as the kubelet checks them', () => {
-  const text = 'kind: CredentialProviderConfig\napiVersion: kubelet.config.k8s.io/v1\nproviders:\n- name: a\n';
-  assert.match(
-    linesFor(text).join('\n'),
-    /^0\.yaml:4:3: error: providers\[0\]\.apiVersion: .*\(IMAGE_CONFIG_INVALID\)$/m,
-  );
-});
-
 test('files with nothing that lint knows are told of, where no other has anything', () => {
   assert.match(linesFor('kind: Secret\n').join(), /^0\.yaml:1:1: warning: holds nothing to lint.*\(NOTHING_TO_LINT\)$/);
   assert.deepEqual(linesFor('kind: Secret\n', provider()), []);
