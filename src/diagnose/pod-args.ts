@@ -62,7 +62,7 @@ export interface Mounted {
 }
 
 /** The innermost mount that a file of the container lies in. */
-export function mountOf({ mounts }: Pick<Container, 'mounts'>, path: string): Mount | undefined {
+function mountOf({ mounts }: Pick<Container, 'mounts'>, path: string): Mount | undefined {
   return mounts
     .filter((mount) => path === mount.path || path.startsWith(`${mount.path.replace(/\/$/, '')}/`))
     .toSorted((a, b) => b.path.length - a.path.length)[0];

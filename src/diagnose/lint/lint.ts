@@ -2,7 +2,6 @@
  * Returns findings for the texts of files: everything that the library would refuse, and advice. The kind of a document is detected
  * from its content. Pure: it must not read files or run plugins.
  */
-import { basename, dirname, posix } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { nearest } from '../../access/schema-problems.ts';
 import { type Place, parseYaml, readManifests } from '../../access/yaml-text.ts';
@@ -10,9 +9,9 @@ import { isWorkload } from '../pod-args.ts';
 import { at, listAt, textAt } from '../profile.ts';
 import { type LintedProviders, lintClusterProfile, lintProviders } from './cluster-profile.ts';
 import { type Finding, inOrder, toFindings } from './finding.ts';
-import { type FindProviders, lintWorkload, type Manifest } from './workload.ts';
+import { lintWorkload, type Manifest } from './workload.ts';
 
-export interface GivenFile {
+interface GivenFile {
   /** As it is called in the findings. */
   readonly file: string;
   readonly text: string;
@@ -25,31 +24,13 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
   const findings = read.flatMap((file) => file.findings);
   const providers = read.flatMap((file) => file.providers);
 
-  const maps = manifests.filter(({ kind }) => kind === 'ConfigMap').map(lintConfigMap);
-  const generated = manifests
-    .filter(({ kind }) => kind === 'Kustomization')
-    .flatMap((file) => generatedMaps(file, read));
-  const inMaps = new Set(maps.flatMap((map) => map.recognised));
-  const findProviders: FindProviders = (name, namespace, key) => {
-    const isMeant = (map: ProviderMap) =>
-      map.name === name && (map.namespace === namespace || !map.namespace || !namespace);
-    const map = [...maps, ...generated].find(isMeant);
-    const linted = map?.keys.get(key)?.();
-    if (!linted) return map?.isWhole ? 'no such key' : undefined;
-    // A controller reads it, so it is a provider file, even if it does not look like one.
-    inMaps.add(linted);
-    return linted.providers;
-  };
-
-  const workloads = manifests.filter(({ kind }) => isWorkload(kind)).map((file) => lintWorkload(file, findProviders));
-  findings.push(...workloads.flatMap((workload) => workload.findings));
-  findings.push(...[...inMaps].flatMap((linted) => linted.findings));
-
   const inManifests = [
-    ...[...inMaps].flatMap((linted) => linted.providers),
-    ...workloads.flatMap((workload) => workload.providers),
+    ...manifests.filter(({ kind }) => kind === 'ConfigMap').flatMap(lintConfigMap),
+    ...manifests.filter(({ kind }) => isWorkload(kind)).map(lintWorkload),
   ];
-  const known = [...configured, ...[...providers, ...inManifests].map(({ provider }) => provider)];
+  findings.push(...inManifests.flatMap((linted) => linted.findings));
+  const found = [...providers, ...inManifests.flatMap((linted) => linted.providers)];
+  const known = [...configured, ...found.map(({ provider }) => provider)];
   const profiles = manifests.filter(({ kind }) => kind === 'ClusterProfile');
   findings.push(...profiles.flatMap((profile) => lintClusterProfile(profile, known)));
 
@@ -60,7 +41,7 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
   return inOrder(findings, names);
 }
 
-const knownKinds = ['ClusterProfile', 'ConfigMap', 'Kustomization'];
+const knownKinds = ['ClusterProfile', 'ConfigMap'];
 
 /** Reported only if no file has anything to lint: a folder may have manifests of all kinds. */
 function nothingToLint(file: string): Finding {
@@ -80,7 +61,7 @@ function readFile({ file, text }: GivenFile): ReadFile {
   const findings: Finding[] = [];
   let isProviderFile = documents.length === 0;
   for (const document of documents) {
-    const kind = 'content' in document ? kindOf(document.content, file) : undefined;
+    const kind = 'content' in document ? textAt(document.content, 'kind') : undefined;
     // A provider file has no kind, and is read by its own rules, also if it is broken.
     if (kind === undefined) {
       isProviderFile ||= 'content' in document ? mayBeProviderFile(document.content) : documents.length === 1;
@@ -115,11 +96,6 @@ function readFile({ file, text }: GivenFile): ReadFile {
   return { file, isProviderFile, manifests, findings: [...others, ...linted.findings], providers: linted.providers };
 }
 
-/** kustomize finds its file by the name. */
-function kindOf(content: unknown, file: string): string | undefined {
-  return textAt(content, 'kind') ?? (/^kustomization\.ya?ml$/.test(basename(file)) ? 'Kustomization' : undefined);
-}
-
 /** Not the values of a chart, a JSON patch, or whatever else has no kind. */
 function mayBeProviderFile(content: unknown): boolean {
   if (Array.isArray(content)) return content.some((entry) => hasKeyLike(entry, 'execConfig'));
@@ -131,54 +107,17 @@ function hasKeyLike(content: unknown, name: string): boolean {
   return Object.keys(Object(content)).some((key) => nearest(key, [name]) !== undefined);
 }
 
-/** Texts by their keys in a ConfigMap, which are linted as provider files when they are asked for. */
-interface ProviderMap {
-  readonly name: string | undefined;
-  readonly namespace: string | undefined;
-  readonly keys: ReadonlyMap<string, () => LintedProviders>;
-  /** Whether all its keys are known. */
-  readonly isWhole: boolean;
-}
-
-function lintConfigMap(manifest: Manifest): ProviderMap & { readonly recognised: readonly LintedProviders[] } {
-  const { content, file } = manifest;
-  const recognised: LintedProviders[] = [];
-  const keys = new Map<string, () => LintedProviders>();
-  for (const [key, text] of Object.entries(at(content, 'data') ?? {})) {
-    if (typeof text !== 'string') continue;
-    const toFile = scalarPlaces(manifest.placeOf(['data', key]), manifest.blockIndentOf(['data', key]));
+/** The provider files in a ConfigMap. Other programs have lists of providers too. */
+function lintConfigMap({ content, file, placeOf, blockIndentOf }: Manifest): readonly LintedProviders[] {
+  return Object.entries(at(content, 'data') ?? {}).flatMap(([key, text]) => {
+    if (typeof text !== 'string') return [];
     const read = parseYaml(text);
     const document = 'content' in read ? read.content : undefined;
-    // Other programs have lists of providers too.
     const isProviders =
       textAt(document, 'kind') === undefined &&
       listAt(document, 'providers').some((entry) => hasKeyLike(entry, 'execConfig'));
-    // Once, whatever mounts it.
-    let linted: LintedProviders | undefined;
-    const lintOnce = () => (linted ??= lintProviders(text, file, toFile));
-    if (isProviders) recognised.push(lintOnce());
-    keys.set(key, lintOnce);
-  }
-  for (const key of Object.keys(at(content, 'binaryData') ?? {})) keys.set(key, () => unread);
-  const [name, namespace] = [textAt(content, 'metadata', 'name'), textAt(content, 'metadata', 'namespace')];
-  return { name, namespace, keys, recognised, isWhole: true };
-}
-
-const unread: LintedProviders = { findings: [], providers: [] };
-
-/** What a Kustomization makes ConfigMaps of: files that are linted too. */
-function generatedMaps({ content, file }: Manifest, files: readonly ReadFile[]): readonly ProviderMap[] {
-  return listAt(content, 'configMapGenerator').map((generator) => {
-    const keys = listAt(generator, 'files').flatMap((entry) => {
-      if (typeof entry !== 'string') return [];
-      const [, key = posix.basename(entry), path = entry] = /^([^=]+)=(.*)$/.exec(entry) ?? [];
-      const found = files.find((other) => posix.normalize(other.file) === posix.join(dirname(file), path));
-      // The file reports its own findings.
-      const linted = { findings: [], providers: found?.providers ?? [] };
-      return found ? [[key, () => linted] as const] : [];
-    });
-    const [name, namespace] = [textAt(generator, 'name'), textAt(generator, 'namespace')];
-    return { name, namespace, keys: new Map(keys), isWhole: false };
+    const keys = ['data', key];
+    return isProviders ? [lintProviders(text, file, scalarPlaces(placeOf(keys), blockIndentOf(keys)))] : [];
   });
 }
 

@@ -8,7 +8,7 @@ export const lint: Verb = {
   completes: 'files',
   summary: 'check provider files, ClusterProfiles and controller manifests before you deploy them',
   description:
-    'Checks provider files, ClusterProfiles, and the --clusterprofile-* flags of Deployments and other workloads with the provider files mounted from a ConfigMap. Prints each problem with its line and column. ClusterProfiles are checked against the providers in the other files, up to the first problem of each access provider. - is stdin. No plugin runs, and no cluster is contacted.',
+    'Checks provider files, also in a ConfigMap, ClusterProfiles, and the --clusterprofile-* flags of Deployments and other workloads. Prints each problem with its line and column. ClusterProfiles are checked against the providers in the other files, up to the first problem of each access provider. - is stdin. No plugin runs, and no cluster is contacted.',
   options: [
     ...outputOptions('json'),
     {
