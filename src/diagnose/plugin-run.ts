@@ -103,7 +103,7 @@ export async function judgePlugin(
     return undefined;
   });
   const durationMs = Math.round(performance.now() - began);
-  const diagnosis = credential && ended && diagnose(credential, ended, { durationMs, now: Date.now() });
+  const diagnosis = credential && ended && diagnose(credential, ended, Date.now());
   const warnings = [
     ...(diagnosis?.warnings ?? []),
     ...(unsafe === undefined ? [] : [`its file can be replaced by another user: ${unsafe}`]),
@@ -139,28 +139,18 @@ interface CredentialFacts {
   readonly expirationTimestamp: string | undefined;
   readonly expiresInSeconds: number | undefined;
   readonly certificate: { readonly notBefore: string; readonly notAfter: string } | undefined;
-  /** `exp` of a token that is a JWT. */
-  readonly tokenExpires: string | undefined;
 }
-
-/** Seconds. With a shorter lifetime of the credential the plugin would run all the time. */
-const shortLife = 60;
-/** Milliseconds after which a plugin counts as slow. */
-const longRun = 5_000;
 
 /** `now` is in milliseconds since 1970. */
 export function diagnose(
   credential: Credential,
   { stderr }: Pick<Ended, 'stderr'>,
-  { durationMs, now }: { readonly durationMs: number; readonly now: number },
+  now: number,
 ): Pick<PluginReport, 'warnings'> & { readonly credential: CredentialFacts } {
   const warnings = [
     ...adviceFor(credential, now),
     ...(credential.secrets.some((secret) => stderr.includes(secret))
       ? ['it writes its credential on stderr too, which clients log: write nothing secret there']
-      : []),
-    ...(durationMs > longRun
-      ? [`it took ${(durationMs / 1_000).toFixed(1)} s, and requests wait for it: keep what takes long`]
       : []),
   ];
   return { warnings, credential: factsOf(credential, now) };
@@ -168,13 +158,11 @@ export function diagnose(
 
 function factsOf(credential: Credential, now: number): CredentialFacts {
   const { authorization, keyPair, expiresAt } = credential;
-  const tokenExpires = expiryOfJwt(credential.token ?? '');
   return {
     kinds: [...(authorization ? (['token'] as const) : []), ...(keyPair ? (['client certificate'] as const) : [])],
     expirationTimestamp: expiresAt === undefined ? undefined : toRfc3339(expiresAt),
     expiresInSeconds: expiresAt === undefined ? undefined : Math.floor((expiresAt - now) / 1_000),
     certificate: keyPair && { notBefore: toRfc3339(keyPair.startsAt), notAfter: toRfc3339(keyPair.endsAt) },
-    tokenExpires: tokenExpires === undefined ? undefined : toRfc3339(tokenExpires),
   };
 }
 
@@ -190,23 +178,10 @@ function adviceFor(credential: Credential, now: number): readonly string[] {
     );
   } else if (expiresAt <= now) {
     advice.push('its expirationTimestamp has passed already: check whether the clock is right');
-  } else if (expiresAt - now < shortLife * 1_000) {
-    advice.push(
-      `its credential expires in ${Math.floor((expiresAt - now) / 1_000)} s, so it runs all the time: issue longer ones`,
-    );
   }
   if (expiresAt !== undefined && tokenExpires !== undefined && tokenExpires < expiresAt) {
     advice.push(
       `its token is a JWT that expires at ${toRfc3339(tokenExpires)}, before expirationTimestamp: set the earlier time`,
-    );
-  }
-  if (!keyPair) return advice;
-  if (keyPair.startsAt > now)
-    advice.push(`its certificate is not valid before ${toRfc3339(keyPair.startsAt)}: check whether the clock is right`);
-  if (keyPair.endsAt <= now) advice.push(`its certificate expired at ${toRfc3339(keyPair.endsAt)}: servers refuse it`);
-  else if (expiresAt !== undefined && keyPair.endsAt < expiresAt) {
-    advice.push(
-      `its certificate expires at ${toRfc3339(keyPair.endsAt)}, before expirationTimestamp: set the earlier time`,
     );
   }
   return advice;

@@ -9,9 +9,9 @@ const now = Date.parse('2030-01-01T00:00:00Z');
 const secret = 'SECRET-3f9a-c81d-77aa';
 const jwt = (claims: object) => `${secret}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.sig`;
 
-function diagnosed(answer: object, durationMs = 10): ReturnType<typeof diagnose> {
+function diagnosed(answer: object): ReturnType<typeof diagnose> {
   const credential = decodeExecCredential(JSON.stringify(answer), [apiVersion]);
-  const diagnosis = diagnose(credential, { stderr: '' }, { durationMs, now });
+  const diagnosis = diagnose(credential, { stderr: '' }, now);
   const text = JSON.stringify(diagnosis);
   assert.ok(!text.includes(secret));
   return JSON.parse(text);
@@ -35,7 +35,6 @@ describe("a plugin's answer", () => {
       answered({ token: secret, expirationTimestamp: '2029-12-31T00:00:00Z' }),
       /has passed already/,
     ],
-    ['a short life', answered({ token: secret, expirationTimestamp: '2030-01-01T00:00:10Z' }), /expires in 10 s/],
     [
       'a JWT that ends before',
       answered({ token: jwt({ exp: now / 1000 + 600 }), expirationTimestamp: '2030-01-01T01:00:00Z' }),
@@ -48,17 +47,11 @@ describe("a plugin's answer", () => {
     });
   }
 
-  test('with a certificate has its times told, and is warned where they do not fit', () => {
+  test('with a certificate has its times told', () => {
     const { certificate, key } = createCertificateAuthority().issue({ commonName: 'me', client: true });
     const status = { clientCertificateData: certificate, clientKeyData: key };
-    const { credential, warnings } = diagnosed(answered({ ...status, expirationTimestamp: '2030-01-01T01:00:00Z' }));
+    const { credential } = diagnosed(answered({ ...status, expirationTimestamp: '2030-01-01T01:00:00Z' }));
     assert.deepEqual(credential.kinds, ['client certificate']);
     assert.match(credential.certificate?.notAfter ?? '', /^\d{4}-\d\d-\d\dT[\d:]+Z$/);
-    assert.match(warnings.join(), /its certificate (?:expires|expired) at /);
-  });
-
-  test('that took long is warned of', () => {
-    const good = answered({ token: secret, expirationTimestamp: '2030-01-01T01:00:00Z' });
-    assert.match(diagnosed(good, 7_000).warnings.join(), /took 7\.0 s/);
   });
 });
