@@ -8,8 +8,6 @@ export interface YamlText {
   readonly problems: readonly Problem[];
   /** The place of a field, or of its innermost existing parent. */
   placeOf(keys: readonly PropertyKey[]): Place;
-  /** The indentation of a field's text that is written as a block (`|`), whose lines begin below `placeOf`. */
-  blockIndentOf(keys: readonly PropertyKey[]): number | undefined;
 }
 
 /** A place in a text, each counted from 1. */
@@ -28,7 +26,7 @@ export function parseYaml(text: string, dialect?: typeof kubernetesYaml): YamlTe
   const lines = new LineCounter();
   const document = parseDocument(text, { ...dialect, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
   // Kubernetes reads the first of several documents.
-  return readDocument(text, document, lines, dialect !== undefined);
+  return readDocument(document, lines, dialect !== undefined);
 }
 
 /** Reads JSON or YAML. Throws the error that `invalid` makes of the problems if the text cannot be parsed. */
@@ -49,16 +47,11 @@ export function readManifests(text: string): readonly (YamlText | NoYaml)[] {
   return [...parseAllDocuments(text, options)].flatMap((document) => {
     const { contents, errors } = document;
     const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
-    return isEmpty && errors.length === 0 ? [] : [readDocument(text, document, lines, true)];
+    return isEmpty && errors.length === 0 ? [] : [readDocument(document, lines, true)];
   });
 }
 
-function readDocument(
-  text: string,
-  document: Document.Parsed,
-  lines: LineCounter,
-  isFirstOfSeveral: boolean,
-): YamlText | NoYaml {
+function readDocument(document: Document.Parsed, lines: LineCounter, isFirstOfSeveral: boolean): YamlText | NoYaml {
   const errors = document.errors.filter(({ code }) => code !== 'MULTIPLE_DOCS' || !isFirstOfSeveral);
   // A parser's own message can quote the file, so only its kind and place are shown.
   const problems = errors.map(({ code, pos }) => ({
@@ -68,7 +61,7 @@ function readDocument(
   }));
   if (errors.some(({ code }) => code !== 'DUPLICATE_KEY')) return { problems };
   try {
-    return { content: document.toJS(), problems, placeOf, blockIndentOf };
+    return { content: document.toJS(), problems, placeOf };
   } catch {
     return {
       problems: [
@@ -86,14 +79,6 @@ function readDocument(
       if (isNode(node) && node.range) return placeAt(node.range[0]);
     }
     return { line: 1, column: 1 };
-  }
-
-  function blockIndentOf(keys: readonly PropertyKey[]): number | undefined {
-    const node = document.getIn(keys, true);
-    if (!isScalar(node) || node.type !== 'BLOCK_LITERAL' || !node.range) return undefined;
-    const [, ...body] = text.slice(node.range[0], node.range[1]).split('\n');
-    const indents = body.filter((line) => line.trim() !== '').map((line) => line.search(/[^ ]/));
-    return indents.length === 0 ? undefined : Math.min(...indents);
   }
 
   function placeAt(offset: number): Place {

@@ -4,7 +4,7 @@
  */
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { nearest } from '../../access/schema-problems.ts';
-import { type Place, parseYaml, readManifests } from '../../access/yaml-text.ts';
+import { parseYaml, readManifests } from '../../access/yaml-text.ts';
 import { isWorkload } from '../pod-args.ts';
 import { at, listAt, textAt } from '../profile.ts';
 import { type LintedProviders, lintClusterProfile, lintProviders } from './cluster-profile.ts';
@@ -69,9 +69,9 @@ function readFile({ file, text }: GivenFile): ReadFile {
     if (!('content' in document) || kind !== undefined)
       findings.push(...toFindings(document.problems, 'YAML_INVALID', file));
     if (!('content' in document) || kind === undefined) continue;
-    const { content, placeOf, blockIndentOf } = document;
+    const { content, placeOf } = document;
     const items = kind === 'List' || kind === 'ClusterProfileList' ? listAt(content, 'items') : undefined;
-    if (!items) manifests.push({ content, kind, file, placeOf, blockIndentOf });
+    if (!items) manifests.push({ content, kind, file, placeOf });
     for (const [index, item] of (items ?? []).entries()) {
       const inItem = (keys: readonly PropertyKey[]) => ['items', index, ...keys];
       const itemKind = textAt(item, 'kind') ?? (kind === 'List' ? '' : 'ClusterProfile');
@@ -80,7 +80,6 @@ function readFile({ file, text }: GivenFile): ReadFile {
         kind: itemKind,
         file,
         placeOf: (keys) => placeOf(inItem(keys)),
-        blockIndentOf: (keys) => blockIndentOf(inItem(keys)),
       });
     }
   }
@@ -107,8 +106,8 @@ function hasKeyLike(content: unknown, name: string): boolean {
   return Object.keys(Object(content)).some((key) => nearest(key, [name]) !== undefined);
 }
 
-/** The provider files in a ConfigMap. Other programs have lists of providers too. */
-function lintConfigMap({ content, file, placeOf, blockIndentOf }: Manifest): readonly LintedProviders[] {
+/** The provider files in a ConfigMap: every finding is where the text begins. Other programs have lists of providers too. */
+function lintConfigMap({ content, file, placeOf }: Manifest): readonly LintedProviders[] {
   return Object.entries(at(content, 'data') ?? {}).flatMap(([key, text]) => {
     if (typeof text !== 'string') return [];
     const read = parseYaml(text);
@@ -116,17 +115,6 @@ function lintConfigMap({ content, file, placeOf, blockIndentOf }: Manifest): rea
     const isProviders =
       textAt(document, 'kind') === undefined &&
       listAt(document, 'providers').some((entry) => hasKeyLike(entry, 'execConfig'));
-    const keys = ['data', key];
-    return isProviders ? [lintProviders(text, file, scalarPlaces(placeOf(keys), blockIndentOf(keys)))] : [];
+    return isProviders ? [lintProviders(text, file, () => placeOf(['data', key]))] : [];
   });
-}
-
-/**
- * Maps places in a text that is a value in a YAML file to places in that file. In a block (`|`) each line of the
- * text is a line of the file, further in by `indent`; of any other form only the beginning is known. `start` is where the value
- * begins.
- */
-function scalarPlaces(start: Place, indent: number | undefined): (place: Place) => Place {
-  if (indent === undefined) return () => start;
-  return ({ line, column }) => ({ line: start.line + line, column: column + indent });
 }

@@ -9,7 +9,7 @@ import { adviceOf, type KnownProvider, type LintedProviders } from './cluster-pr
 import { type Finding, findingsOf, toFindings } from './finding.ts';
 
 /** A manifest of Kubernetes. `placeOf` takes the keys of its fields. */
-export interface Manifest extends Pick<YamlText, 'content' | 'placeOf' | 'blockIndentOf'> {
+export interface Manifest extends Pick<YamlText, 'content' | 'placeOf'> {
   readonly kind: string;
   readonly file: string;
 }
