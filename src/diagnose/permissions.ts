@@ -42,8 +42,7 @@ export async function checkPermissions(
       ]);
       const { isAllowed, reason } = decisionOf(answer);
       // Who may do everything may do this too, and it is a mistake all the same.
-      const isMistake = unknown !== undefined;
-      return { right: text, attributes, isMistake, isAllowed: isAllowed && !isMistake, reason: unknown ?? reason };
+      return { right: text, attributes, isAllowed: isAllowed && unknown === undefined, reason: unknown ?? reason };
     }),
   );
   const texts = (isAllowed: boolean) =>
@@ -61,9 +60,8 @@ export async function checkPermissions(
     ? [`no role allows this identity anything, in the whole cluster or in namespace ${printable(namespace, 256)}`]
     : [];
   if (denied) {
-    const hint = decisions.every(({ isAllowed, isMistake }) => isAllowed || isMistake)
-      ? 'correct --can-i; outside the core group a resource needs its group: deployments.apps'
-      : 'bind a Role or ClusterRole with these rights to this identity; outside the core group a resource needs its group: deployments.apps';
+    const hint =
+      'bind a Role or ClusterRole with these rights to this identity, or correct --can-i; outside the core group a resource needs its group: deployments.apps';
     const message = printable(`it may not ${texts(false)}`, maxBytes);
     return { message, failed: { hint }, warnings, rights: shown };
   }
