@@ -2,16 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
-import {
-  Fleet,
-  FleetMetrics,
-  type FleetShardingOptions,
-  LeaderElection,
-  type LeaderElectionOptions,
-  listProfiles,
-  reflect,
-  watchProfiles,
-} from '../../src/fleet/index.ts';
+import { Fleet, FleetMetrics, LeaderElection, listProfiles, reflect, watchProfiles } from '../../src/fleet/index.ts';
 import {
   ImageCredentialMetrics,
   ImageCredentialProviders,
@@ -22,7 +13,7 @@ import { CredentialMetrics, CredentialProviders, CredentialsError, RestConfig } 
 import { loadExecCredential } from '../../src/plugin/index.ts';
 import { startFleet } from '../fixtures/fleet.ts';
 import { kubeconfig } from '../fixtures/kubeconfigs.ts';
-import { type Kind, type Row, secret, tryWrong, untyped } from './wrong-arguments.ts';
+import { type Row, secret, tryWrong, untyped } from './wrong-arguments.ts';
 
 const command = '/bin/true';
 const provider = { name: 'fake', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command } };
@@ -59,28 +50,8 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
   const lease = { hub, namespace: 'x', name: 'x' };
   const election = new LeaderElection(lease);
   const run = untyped(election, 'run');
-  const sharding = { namespace: 'x', name: 'x' };
   const makeSharded = (value: unknown) => make(Fleet, { hub, providers, sharding: value });
   const option = (name: string) => new RegExp(`options: (?:\\d problems:\\s+)?${name}: must be `);
-  const electionOptions: Readonly<Record<keyof LeaderElectionOptions, readonly Kind[]>> = {
-    hub: [],
-    namespace: ['text'],
-    name: ['text'],
-    identity: ['undefined', 'text'],
-    leaseDurationMs: ['undefined'],
-    renewDeadlineMs: ['undefined', 'number'],
-    retryPeriodMs: ['undefined', 'number'],
-    logger: ['undefined'],
-    metrics: ['undefined'],
-    clock: ['undefined'],
-  };
-  const shardingOptions: Readonly<Record<keyof FleetShardingOptions, readonly Kind[]>> = {
-    namespace: ['text'],
-    name: ['text'],
-    identity: ['undefined', 'text'],
-    weight: ['undefined', 'number', 'function'],
-    leaseDurationMs: ['undefined'],
-  };
   const fromConfigFile = untyped(ImageCredentialProviders, 'fromConfigFile');
   return {
     'new CredentialProviders(value)': [making(CredentialProviders), /providers/, ['array']],
@@ -141,19 +112,7 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
     'fleet.get(value)': [untyped(fleet, 'get'), /fleet.get: name: must be the name|hunter2 is/],
     'fleet.controller(value)': [untyped(fleet, 'controller'), /options/],
     'new Fleet({ sharding: value })': [makeSharded, /options: (?:\d problems:\s+)?sharding[.:]/, ['undefined']],
-    ...Object.fromEntries(
-      Object.entries(shardingOptions).map(([name, right]): [string, Row] => [
-        `new Fleet({ sharding: { ${name}: value } })`,
-        [(value) => makeSharded({ ...sharding, [name]: value }), option(`sharding\\.${name}`), right],
-      ]),
-    ),
     'new LeaderElection(value)': [making(LeaderElection), /options/],
-    ...Object.fromEntries(
-      Object.entries(electionOptions).map(([name, right]): [string, Row] => [
-        `new LeaderElection({ ${name}: value })`,
-        [(value) => make(LeaderElection, { ...lease, [name]: value }), option(name), right],
-      ]),
-    ),
     'election.run(value)': [run, /options/],
     'election.run({ onStartedLeading: value })': [
       (onStartedLeading) => run({ onStartedLeading }),
