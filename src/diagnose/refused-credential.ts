@@ -86,9 +86,8 @@ function describeToken(authorization: string | undefined, shown: (claim: string)
   }
   const [issuer] = textsOf(claims.iss);
   const audiences = textsOf(claims.aud);
-  const [endsAt, startsAt] = [timeOfClaim(claims.exp), timeOfClaim(claims.nbf)];
+  const endsAt = timeOfClaim(claims.exp);
   const isOver = endsAt !== undefined && endsAt <= now;
-  const isEarly = startsAt !== undefined && startsAt > now;
   const facts = [
     `iss ${shown(issuer ?? 'none')}`,
     `aud ${shown(audiences.join(', ') || 'none')}`,
@@ -98,11 +97,9 @@ function describeToken(authorization: string | undefined, shown: (claim: string)
   const isUsual = (audience: string) => audience === issuer || /^https:\/\/kubernetes\.default\.svc\b/.test(audience);
   const advice = isOver
     ? `the token has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
-    : isEarly
-      ? `the token is not yet valid, only from ${toRfc3339(startsAt)}: check whether the clocks of this machine and of the issuer are right`
-      : isServiceAccount && !audiences.some(isUsual)
-        ? "the audience looks wrong: for tokens of service accounts it is usually the issuer or https://kubernetes.default.svc; ask for one that the server's --api-audiences has"
-        : `check ${isServiceAccount ? 'whether the service account, or the Pod or Secret that the token is bound to, has been deleted, ' : ''}whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right`;
+    : isServiceAccount && !audiences.some(isUsual)
+      ? "the audience looks wrong: for tokens of service accounts it is usually the issuer or https://kubernetes.default.svc; ask for one that the server's --api-audiences has"
+      : `check ${isServiceAccount ? 'whether the service account, or the Pod or Secret that the token is bound to, has been deleted, ' : ''}whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right`;
   return { facts: `; the token is a JWT: ${facts}`, advice };
 }
 
