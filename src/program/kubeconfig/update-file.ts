@@ -3,12 +3,11 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fchmodSync,
   fchownSync,
-  lstatSync,
   openSync,
   readFileSync,
-  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -38,26 +37,16 @@ export async function updateFile(
   const asNamed = resolve(path);
   const file = asFailure(asNamed, () => {
     makeFolder(dirname(asNamed));
-    return behindLinks(asNamed);
+    return existsSync(asNamed) ? realpathSync(asNamed) : asNamed;
   });
   const early = updateEarly(file, update);
-  const locks = [...new Set([`${asNamed}.lock`, `${file}.lock`])];
-  const taken: string[] = [];
-  const release = () => {
-    for (const lock of taken.splice(0)) rmSync(lock, { force: true });
-  };
-  // A second Ctrl-C ends the process at once.
-  process.once('exit', release);
+  const lock = `${asNamed}.lock`;
+  await takeLock(lock, asNamed, signal, performance.now() + lockMs);
   try {
-    for (const lock of locks) {
-      await takeLock(lock, asNamed, signal, performance.now() + lockMs);
-      taken.push(lock);
-    }
-    // Nothing waits from here on, so that no signal comes between.
+    // Nothing waits while it is held, so that no signal comes between.
     asFailure(asNamed, () => replace(file, update, early));
   } finally {
-    release();
-    process.off('exit', release);
+    rmSync(lock, { force: true });
   }
 }
 
@@ -114,14 +103,6 @@ function textOf(bytes: Buffer, file: string): string {
 function keepOwnerAndMode(descriptor: number, { uid, gid, mode }: Stats): void {
   if (process.getuid?.() === 0) fchownSync(descriptor, uid, gid);
   fchmodSync(descriptor, mode & 0o777);
-}
-
-/** The file behind symbolic links. It may be missing, as kubectl takes it, but not its folder. */
-function behindLinks(path: string): string {
-  const file = join(realpathSync(dirname(path)), basename(path));
-  if (statSync(path, { throwIfNoEntry: false })) return realpathSync(path);
-  const isDangling = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
-  return isDangling ? behindLinks(resolve(dirname(file), readlinkSync(file))) : file;
 }
 
 /** kubectl makes it in the same way, and gives up at once. */
