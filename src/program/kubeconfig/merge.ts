@@ -66,7 +66,7 @@ export function mergeKubeconfig(
     if (!isThere) added.push(name);
     else if (isChanged) updated.push(name);
   }
-  const removed = prune ? removeGone(document, { clusters, users, contexts }, prune) : [];
+  const removed = prune ? removeGone(document, lists, users, prune) : [];
   const [only, second] = entries;
   const before = document.get('current-context') || undefined;
   const current = use ?? before ?? (only && !second ? only.name : undefined);
@@ -101,10 +101,10 @@ function refuseOtherSource(name: string, before: readonly string[], now: readonl
   );
 }
 
-/** What a context of others refers to stays. */
 function removeGone(
   document: Document,
-  { clusters, users, contexts }: Readonly<Record<'clusters' | 'users' | 'contexts', NamedList>>,
+  lists: readonly NamedList[],
+  users: NamedList,
   { command, isGone }: NonNullable<MergeOptions['prune']>,
 ): readonly string[] {
   const source = sourceOf({ exec: { args: command.after, env: command.env } }).join('\n');
@@ -114,20 +114,9 @@ function removeGone(
     const isOurs = profile !== undefined && isGone(profile) && sourceOf(user).join('\n') === source;
     return isOurs && typeof name === 'string' ? name : [];
   });
-  const names = new Set<unknown>(gone);
-  const used = new Set<unknown>();
-  for (const [name, item] of contexts.byName) {
-    const { cluster, user } = Object(Object(item.toJS(document)).context);
-    if (!names.has(name)) used.add(cluster).add(user);
-  }
-  for (const name of gone) {
-    remove(contexts, name);
-    if (used.has(name)) continue;
-    remove(clusters, name);
-    remove(users, name);
-  }
-  // `kubectl config delete-context` leaves the cluster and the user behind.
-  return gone.filter((name) => contexts.byName.has(name) || !used.has(name));
+  const items = new Set(lists.flatMap(({ byName }) => gone.map((name) => byName.get(name))));
+  for (const list of lists) list.items.items = list.items.items.filter((item) => !isMap(item) || !items.has(item));
+  return gone;
 }
 
 function readKubeconfig(text: string): Document {
@@ -199,11 +188,6 @@ function put(document: Document, { items, byName }: NamedList, name: string, fie
   else if (isDeepStrictEqual(withoutNulls(Object(item.toJS(document))[field]), value)) return false;
   else item.set(field, document.createNode(value));
   return true;
-}
-
-function remove({ items, byName }: NamedList, name: string): void {
-  const gone = byName.get(name);
-  items.items = items.items.filter((item) => item !== gone);
 }
 
 /** kubectl writes a field that is not set as `null`. */
