@@ -22,8 +22,6 @@ export interface Merged {
   /** Those that were there, and are now others. */
   readonly updated: readonly string[];
   readonly removed: readonly string[];
-  /** The current context. */
-  readonly current: string | undefined;
 }
 
 export interface MergeOptions {
@@ -70,7 +68,7 @@ export function mergeKubeconfig(
   const [only, second] = entries;
   const before = document.get('current-context') || undefined;
   const current = use ?? before ?? (only && !second ? only.name : undefined);
-  const all = { added, updated, removed, current: typeof current === 'string' ? current : undefined };
+  const all = { added, updated, removed };
   if (text !== undefined && added.length + updated.length + removed.length === 0 && current === before)
     return { text, ...all };
   for (const { field, items } of lists) document.set(field, items);

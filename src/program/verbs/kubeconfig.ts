@@ -144,15 +144,11 @@ async function merge(
     throw error;
   }
   if (!merged) return;
-  const { added, updated, removed, current } = merged;
+  const { added, updated, removed } = merged;
   const changes = added.length + updated.length + removed.length;
   const pruned = options.prune ? `, ${removed.length} removed` : '';
   if (changes > 0 || !isQuiet) {
     await terminal.say(`${file}: ${counted(added.length, 'context')} added, ${updated.length} updated${pruned}`);
-  }
-  if (current !== undefined && removed.includes(current)) {
-    const gone = `has the current-context ${current}, which is gone: choose another (kubectl config use-context)`;
-    await terminal.warn(`${file} ${gone}`);
   }
 }
 

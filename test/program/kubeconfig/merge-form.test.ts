@@ -73,6 +73,11 @@ describe('an existing kubeconfig of any form', () => {
     }
   });
 
+  test('that is JSON stays JSON', () => {
+    const { text } = mergeKubeconfig('{"apiVersion":"v1","contexts":[]}', [entry('fleet/a')]);
+    assert.equal(JSON.parse(text).contexts.length, 1);
+  });
+
   test('keeps tokens as they are written, whatever YAML reads them as', () => {
     for (const scalar of ['0xABCDEF0123456789ABCDEF01', '5034e9012345', '007', '1_000', '.Inf', 'Yes', '12:30:00']) {
       const text = `users:\n- name: lab\n  user:\n    token: ${scalar} # of the lab\n    ${scalar}: key\n`;

@@ -74,10 +74,10 @@ describe('an existing kubeconfig', () => {
       toEntry('fleet/c@other', 'fleet/c', accessTo('https://h'), { ...command, after: ['--context', 'other'] }),
       entry('fleet/kept'),
     ]).text;
-    const text = mergeKubeconfig(others, [entry('fleet/a')], { use: 'fleet/a@hub' }).text;
+    const text = mergeKubeconfig(others, [entry('fleet/a')]).text;
     const prune = { command, isGone: (profile: string) => profile !== 'fleet/kept' };
     const pruned = mergeKubeconfig(text, [entry('fleet/kept')], { prune });
-    assert.deepEqual([pruned.removed, pruned.current], [['fleet/a@hub'], 'fleet/a@hub']);
+    assert.deepEqual(pruned.removed, ['fleet/a@hub']);
     const { clusters, contexts, users } = parse(pruned.text);
     const names = [clusters, users, contexts].map((list: { name: string }[]) => list.map(({ name }) => name));
     assert.deepEqual(names, Array(3).fill(['lab', 'fleet/c@other', 'fleet/kept@hub']));

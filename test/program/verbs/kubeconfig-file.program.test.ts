@@ -87,18 +87,6 @@ describe('--prune', () => {
     const all = await runProgram(t, [...merge, '--prune', '-A'], { env });
     assert.equal(all.stderr, `${file}: 0 contexts added, 0 updated, 1 removed`);
   });
-
-  test('says that the current context is gone, and keeps JSON in a file of JSON', async (t) => {
-    const { env, hub, flags } = await startOperatedFleet(t);
-    const file = await writeInput(t, 'config', { apiVersion: 'v1', contexts: [] });
-    const merge = ['kubeconfig', '--merge', file, ...flags];
-    const first = await runProgram(t, [...merge, 'spoke-0', '--use', 'spoke-0'], { env });
-    hub.delete(hubProfile('spoke-0'));
-    const second = await runProgram(t, [...merge, '--prune'], { env });
-    assert.equal(first.stderr, `${file}: 1 context added, 0 updated`);
-    assert.match(second.stderr, /config has the current-context fleet\/spoke-0@hub, which is gone: choose another/);
-    assert.equal(JSON.parse(await readFile(file, 'utf8')).contexts.length, 8);
-  });
 });
 
 describe('--watch', () => {
