@@ -154,8 +154,6 @@ function isScalarTag(tag: Tags[number]): tag is ScalarTag {
 function written(tag: ScalarTag): NonNullable<ScalarTag['stringify']> {
   return (item, context, ...rest) => {
     const source = item.type === 'PLAIN' && typeof item.value !== 'string' ? item.source : undefined;
-    // Not every parser reads a value of no text in braces: that is written as null.
-    if (source === '' && context.inFlow) return 'null';
     return source ?? tag.stringify?.(item, context, ...rest) ?? String(item.value);
   };
 }

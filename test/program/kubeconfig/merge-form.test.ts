@@ -85,10 +85,6 @@ describe('an existing kubeconfig of any form', () => {
     }
   });
 
-  test('has null for a value of no text in braces', () => {
-    assert.match(mergeKubeconfig('{x: {a: , b: 0xAB}}\n', [entry('fleet/a')]).text, /\{ a: null, b: 0xAB \}/);
-  });
-
   test('with an alias is refused', () => {
     for (const text of ['x: &u []\nusers: *u\n', 'x: &b { name: lab }\nusers:\n- <<: *b\n', 'users: [ *nothing ]\n'])
       assert.throws(() => mergeKubeconfig(text, [entry('fleet/a')]), MergeProblem, text);
