@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { type Document, isMap, isScalar, isSeq, parseDocument, stringify, type YAMLMap } from 'yaml';
+import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
 import { ConfigurationError, errnoOf, type Provider, parseProviderFile, readYaml } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 import { updateFile } from '../kubeconfig/update-file.ts';
@@ -31,10 +31,7 @@ export function readProviders(path: string): ProviderFileContent {
   return { text, providers };
 }
 
-/**
- * The text with these providers; the same, if none has changed. JSON stays JSON, which the Go library needs; a new file is JSON if its name
- * ends so.
- */
+/** The text with these providers; the same, if none has changed. JSON stays JSON, which the Go library needs; a new file is JSON if its name ends so. */
 export function withProviders(
   path: string,
   before: string | undefined,
@@ -42,52 +39,33 @@ export function withProviders(
   changed: ReadonlySet<string>,
 ): string {
   if (before !== undefined && changed.size === 0) return before;
-  const isJson = before === undefined ? extname(path) === '.json' : isJsonText(before);
-  if (isJson) {
-    const indent = /^[ \t]+(?=")/m.exec(before ?? '')?.[0] ?? '  ';
-    return `${JSON.stringify({ providers }, null, indent)}\n`;
-  }
-  if (before === undefined) return stringify({ providers }, plain);
-  const document = parseDocument(before);
+  const isJson = before === undefined ? extname(path) === '.json' : before.trimStart().startsWith('{');
+  if (isJson) return `${JSON.stringify({ providers }, null, 2)}\n`;
+  const document = parseDocument(before ?? '');
   const list = document.get('providers');
-  if (!isSeq(list) || list.items.length === 0) document.set('providers', document.createNode(providers, plain));
-  else {
+  if (isSeq(list) && list.items.length > 0) {
     for (const provider of providers.filter(({ name }) => changed.has(name))) {
       const entry = list.items.find((item) => isMap(item) && item.get('name') === provider.name);
       if (isMap(entry)) widenEntry(document, entry, provider);
       else list.add(document.createNode(provider, plain));
     }
-  }
+  } else document.set('providers', document.createNode(providers, plain));
   // As most of these files are written, or as this one is.
-  const indentSeq = !/^- /m.test(before);
-  return document.toString({ ...plain, indentSeq });
+  return document.toString({ ...plain, indentSeq: !/^- /m.test(before ?? '') });
 }
 
 /** Without aliases and broken lines. */
 const plain = { lineWidth: 0, aliasDuplicateObjects: false };
 
-/** Adds to the entry of a provider what it lacks. Nothing else of it changes. */
+/** Adds to the lists of a provider what they lack, and sets what it has not. Nothing else of it changes. */
 function widenEntry(document: Document, entry: YAMLMap, provider: Provider): void {
   for (const [field, value] of Object.entries(provider)) {
     const before = entry.get(field);
-    if (Array.isArray(value) && isSeq(before)) {
-      const known = new Set(before.items.map((item) => (isScalar(item) ? item.value : item)));
-      for (const added of value) if (!known.has(added)) before.add(document.createNode(added));
-    } else if (typeof value !== 'object') {
+    if (isSeq(before) && Array.isArray(value)) {
+      for (const added of value.slice(before.items.length)) before.add(document.createNode(added));
       // A value in the place of another keeps its comment, which a node would not.
-      if (before !== value) entry.set(field, value);
-    } else if (before === undefined) {
-      entry.set(field, document.createNode(value, plain));
-    }
-  }
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    } else if (typeof value !== 'object') entry.set(field, value);
+    else if (before === undefined) entry.set(field, document.createNode(value, plain));
   }
 }
 
