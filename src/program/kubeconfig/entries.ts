@@ -8,6 +8,7 @@ import {
   ProfileError,
   profileName,
   type ResolvedAccess,
+  type ResolvedCluster,
   textAt,
   toExecCluster,
   tryToResolve,
@@ -63,7 +64,6 @@ export function toEntry(
   { cluster, exec }: ResolvedAccess,
   { command, before, after, env }: CredentialCommand,
 ): KubeconfigEntry {
-  const { config: _, ...fields } = toExecCluster(cluster, undefined);
   const user = {
     exec: {
       apiVersion: 'client.authentication.k8s.io/v1',
@@ -76,7 +76,13 @@ export function toEntry(
       provideClusterInfo: true,
     },
   };
-  return { name, profile, cluster: fields, user };
+  return { name, profile, cluster: kubeconfigCluster(cluster), user };
+}
+
+/** In the names of kubeconfigs. */
+export function kubeconfigCluster(cluster: ResolvedCluster) {
+  const { config: _, ...fields } = toExecCluster(cluster, undefined);
+  return fields;
 }
 
 /** The values of KUBECONFIG of a plugin: one, or none. */

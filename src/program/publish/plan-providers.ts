@@ -17,12 +17,12 @@ import {
   type Provider,
   parseHostPattern,
   parseUrlPattern,
-  type ResolvedCluster,
   type ResolvedExec,
   resolve,
   type UrlPattern,
   withoutProfile,
 } from '../../diagnose/index.ts';
+import { kubeconfigCluster } from '../kubeconfig/entries.ts';
 import { fullName, type Refused, type SourceCluster } from './source.ts';
 
 /** What a cluster needs: this plugin has to run for it. */
@@ -163,20 +163,6 @@ function entryOf({ source: { cluster }, exec }: Need, { name, execConfig }: Prov
       : [{ name: extensionNames.envs, extension: Object.fromEntries(envs.map((one) => [one.name, one.value])) }]),
   ];
   return { name, cluster: { ...kubeconfigCluster(cluster), ...(extensions.length === 0 ? {} : { extensions }) } };
-}
-
-/** In the names of kubeconfigs. */
-export function kubeconfigCluster(cluster: ResolvedCluster) {
-  const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, proxyUrl, disableCompression } =
-    cluster;
-  return {
-    server,
-    ...(certificateAuthorityData === undefined ? {} : { 'certificate-authority-data': certificateAuthorityData }),
-    ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
-    ...(insecureSkipTlsVerify ? { 'insecure-skip-tls-verify': true } : {}),
-    ...(proxyUrl === undefined ? {} : { 'proxy-url': proxyUrl }),
-    ...(disableCompression ? { 'disable-compression': true } : {}),
-  };
 }
 
 /** What a profile has to add to the provider's own arguments and variables. */

@@ -15,8 +15,8 @@ import {
   withContext,
 } from '../../diagnose/index.ts';
 import type { HubReader } from '../hub.ts';
+import { kubeconfigCluster } from '../kubeconfig/entries.ts';
 import { secrets } from '../resources.ts';
-import { kubeconfigCluster } from './plan-providers.ts';
 import type { SourceCluster, StaticUserFields } from './source.ts';
 
 /** KEP-4322's label of profiles; the provider of these Secrets asks for it too. */
