@@ -10,9 +10,6 @@ export const clusterApiSecrets = {
 };
 
 const key = 'value';
-const suffix = '-kubeconfig';
-/** A longer name has a hash in its label. */
-const maxLabelLength = 63;
 
 export interface ClusterApiOptions {
   readonly nameOf: (values: { readonly cluster: string; readonly namespace: string }) => string;
@@ -28,12 +25,10 @@ export function readClusterApi(
   const refused: Refused[] = [];
   for (const secret of secrets) {
     const [namespace, secretName] = [textAt(secret, 'metadata', 'namespace'), textAt(secret, 'metadata', 'name')];
-    if (namespace === undefined || secretName === undefined) continue;
-    const cluster = secretName.slice(0, -suffix.length);
-    const label = textAt(secret, 'metadata', 'labels', 'cluster.x-k8s.io/cluster-name');
+    const cluster = textAt(secret, 'metadata', 'labels', 'cluster.x-k8s.io/cluster-name');
+    if (namespace === undefined || cluster === undefined) continue;
     // Providers of Cluster API keep other kubeconfigs too: NAME-user-kubeconfig.
-    const isOwn = label === cluster || cluster.length > maxLabelLength;
-    if (!secretName.endsWith(suffix) || !isOwn) continue;
+    if (secretName !== `${cluster}-kubeconfig`) continue;
     const place = { origin: `secret ${namespace}/${secretName}`, namespace, name: nameOf({ cluster, namespace }) };
     try {
       const text = textAt(secret, 'data', key);

@@ -2,7 +2,6 @@
 
 import { hash } from 'node:crypto';
 import type { KubeconfigAccess, ResolvedCluster, ResolvedExec } from '../../diagnose/index.ts';
-import { Failure } from '../failure.ts';
 import { templateOf } from '../input.ts';
 
 /** The user of a kubeconfig with a credential of its own, in a kubeconfig's names. */
@@ -64,9 +63,6 @@ export function profileNamer<Key extends string>(
   keys: readonly Key[],
 ): (values: Readonly<Record<Key, string>>) => string {
   const fill = templateOf('--name-pattern', pattern, keys);
-  if (!pattern.includes('{')) {
-    throw Failure.usage(`--name-pattern ${pattern}: gives every cluster one name`, `add a field such as {${keys[0]}}`);
-  }
   return (values) => {
     const wanted = fill(values);
     const clean = wanted
