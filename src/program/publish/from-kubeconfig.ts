@@ -49,8 +49,9 @@ export function readContexts(file: string, text: string, options: KubeconfigOpti
     const what = patterns.length === 0 ? 'has no contexts' : `has no context that matches ${patterns.join(' or ')}`;
     throw Failure.notFound(`kubeconfig ${file} ${what}`, `its contexts: ${shown}`);
   }
-  /** By where they are: the first context of each, and those that lead to the same. */
-  const found = new Map<string, { readonly source: SourceCluster; readonly others: string[] }>();
+  /** By where they are: the first context of each. */
+  const found = new Map<string, SourceCluster>();
+  const notes: string[] = [];
   const refused: Refused[] = [];
   // `kubectl config set-context` sorts: a new context of a published cluster may come before the one that it was published by.
   const published = asked.filter((context) => isPublished(profileOf(context)));
@@ -62,24 +63,15 @@ export function readContexts(file: string, text: string, options: KubeconfigOpti
       const { cluster } = access.access;
       const same = `${cluster.server} ${cluster.tlsServerName ?? ''}`;
       const first = found.get(same);
-      if (first) first.others.push(context);
-      else {
-        const source = { ...place, displayName: context, cluster, user: userOf(access, options), access };
-        found.set(same, { source, others: [] });
-      }
+      if (first) notes.push(`${place.origin}: the same cluster as ${first.origin}, which is published`);
+      else found.set(same, { ...place, displayName: context, cluster, user: userOf(access, options), access });
     } catch (error) {
       if (error instanceof Unusable) refused.push({ ...place, message: error.message });
       else throw error;
     }
   }
-  const notes = [...found.values()].flatMap(({ source, others }) => {
-    const what = others.length === 1 ? 'context' : 'contexts';
-    return others.length === 0
-      ? []
-      : `${what} ${others.join(', ')}: the same cluster as ${source.origin}, which is published`;
-  });
   const leftOut = all.flatMap((context) => (isAsked(context) ? [] : `${namespace}/${profileOf(context)}`));
-  return { clusters: [...found.values()].map(({ source }) => source), refused, leftOut, notes };
+  return { clusters: [...found.values()], refused, leftOut, notes };
 }
 
 /** Why one cluster is not published. */
