@@ -15,7 +15,6 @@ import {
   type Call,
   type Completes,
   commonOptions,
-  hubOptions,
   longNameOf,
   namesOf,
   type OptionSpec,
@@ -52,11 +51,12 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
   const before = verbFirst(words.slice(0, -1), takesValueSomewhere);
   const verbName = before.find((word, index) => index === 0 && !word.startsWith('-'));
   const all = verbs.map(({ name, summary }) => ({ value: name, about: summary }));
+  if (verbName === undefined) return [...all, { value: 'help', about: 'show the help of a verb' }];
   if (verbName === 'help') return all;
-  const verb = verbName === undefined ? anyVerb : verbs.find(({ name }) => name === verbName);
+  const verb = verbs.find(({ name }) => name === verbName);
   if (!verb) return [];
   if (before.includes('--')) return 'files';
-  const given = readGiven(verbName === undefined ? before : before.slice(1), verb);
+  const given = readGiven(before.slice(1), verb);
   const call: Call = {
     program: 'clusterprofile',
     verb,
@@ -75,7 +75,6 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
     return values === 'files' ? values : values.map(({ value }) => ({ value: `${name}=${value}` }));
   }
   if (current.startsWith('-')) return optionsOf(verb);
-  if (verb === anyVerb) return [...all, { value: 'help', about: 'show the help of a verb' }];
   return valuesFor(verb.completes, current, call);
 }
 
@@ -102,17 +101,8 @@ const providerSpecs: readonly OptionSpec[] = Object.entries(flagOptions).map(([n
 }));
 
 const specsOf = (verb: Verb) => [...verb.options, ...commonOptions, ...(verb.takesProviderFlags ? providerSpecs : [])];
-/** Before there is a verb. */
-const anyVerb: Verb = {
-  name: '',
-  summary: '',
-  options: hubOptions,
-  takesProviderFlags: true,
-  examples: [],
-  load: () => import('./verbs/get.ts'),
-};
 const takesValueSomewhere = (option: string) =>
-  [anyVerb, ...verbs].some((verb) => specsOf(verb).some((spec) => takesValue(spec) && namesOf(spec).includes(option)));
+  verbs.some((verb) => specsOf(verb).some((spec) => takesValue(spec) && namesOf(spec).includes(option)));
 
 function optionsOf(verb: Verb): readonly Suggestion[] {
   const own = specsOf(verb).map((spec) => ({ value: `--${longNameOf(spec)}`, about: spec.about }));

@@ -24,8 +24,6 @@ describe('completion', () => {
       ['ch', 'check'],
       ['nonsense '],
       ['-n fleet ch', 'check'],
-      ['-n flee', 'fleet'],
-      ['--kubec', '--kubeconfig'],
       ['--namespace=fleet get spoke-1', 'spoke-1'],
       ['get -n=fleet spoke-1', 'spoke-1'],
       ['get -clusterprofile-access-provider google=/p spoke-1', 'spoke-1'],
