@@ -1,8 +1,6 @@
 /** Builds the command line from the table of verbs: its parser and its `--help`. */
 import { readFileSync } from 'node:fs';
-import { Command, Help, InvalidArgumentError, Option } from 'commander';
-import { nearest } from '../diagnose/index.ts';
-import { Failure } from './failure.ts';
+import { Command, Help, Option } from 'commander';
 import type { Terminal } from './terminal.ts';
 import { commonOptions, type OptionSpec, type Verb } from './verb.ts';
 
@@ -86,23 +84,10 @@ function withCommonSettings(command: Command, terminal: Terminal, print: Actions
 }
 
 function toOption({ flags, about, choices, multiple }: OptionSpec): Option {
-  const option = new Option(flags, choices ? `${about}: ${choices.join(', ')}` : about);
-  // One that takes no value is there or not.
-  if (!option.required) return option;
-  return option.argParser((value: string, before: unknown) => {
-    if (choices && !choices.includes(value)) {
-      const meant = nearest(value, choices);
-      throw new InvalidArgumentError(
-        `must be one of ${choices.join(', ')}${meant ? `\n(Did you mean ${meant}?)` : ''}`,
-      );
-    }
-    if (multiple) return [...(Array.isArray(before) ? before : []), value];
-    if (before !== undefined && before !== value) {
-      // The values are not shown: they may be secrets.
-      throw Failure.usage(`${option.long} is given twice, with two values`, 'give it once');
-    }
-    return value;
-  });
+  const option = new Option(flags, about);
+  if (choices) return option.choices(choices);
+  if (!multiple) return option;
+  return option.argParser((value: string, before: unknown) => [...(Array.isArray(before) ? before : []), value]);
 }
 
 /** By the long names, as they are written. */

@@ -153,7 +153,10 @@ function usage({ code, message }: CommanderError, program: string, args: readonl
       // What stands behind `=` may be a secret.
       .replace(/^(unknown \w+ '[^=]*)=.*'/s, "$1'")
       // commander's own words are for the authors of programs.
-      .replace(/^option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. /s, '$1 $2: '),
+      .replace(
+        /^option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s,
+        '$1 $2: must be one of $3',
+      ),
     [meant, `see ${program}${verb ? ` ${verb.name}` : ''} --help`].filter(Boolean).join(' '),
   );
 }

@@ -7,7 +7,7 @@ export interface OptionSpec {
   readonly flags: string;
   readonly about: string;
   readonly choices?: readonly string[];
-  /** May be given more than once. Any other may not: which of two would count is a guess. */
+  /** Each value counts if it is given more than once; of any other option the last one does. */
   readonly multiple?: boolean;
   /** What completion offers for its value; else nothing. */
   readonly completes?: Completes;

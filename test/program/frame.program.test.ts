@@ -57,12 +57,7 @@ describe('clusterprofile', () => {
       [['-n', 'fleet', 'gte'], "unknown command 'gte'", 'did you mean get? see clusterprofile --help'],
       [['get', '--as-group', 'a'], '--as-group needs --as', 'name the user too'],
       [['get', '--outptu'], "unknown option '--outptu'", 'did you mean --output? see clusterprofile get --help'],
-      [
-        ['get', '-o', 'jsn'],
-        '--output jsn: must be one of json, yaml, wide, name',
-        'did you mean json? see clusterprofile get --help',
-      ],
-      [['get', '--context', 'a', '--context', 'b'], '--context is given twice, with two values', 'give it once'],
+      [['get', '-o', 'jsn'], '--output jsn: must be one of json, yaml, wide, name', 'see clusterprofile get --help'],
       [['check', 'get', '--token=s3cret'], "unknown option '--token'", 'see clusterprofile check --help'],
       [['token=s3cret'], "unknown command 'token'", 'see clusterprofile --help'],
       [['help', 'nosuch'], "unknown command 'nosuch'", 'see clusterprofile --help'],
