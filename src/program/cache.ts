@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { errnoOf, homeKubeconfig, makeFolder, statsOf } from '../diagnose/index.ts';
+import { homeKubeconfig, makeFolder, statsOf } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 
 /** A credential is not returned in the last milliseconds before its expiry: the client still has to use it. */
@@ -129,14 +129,13 @@ function keyOf(argv: readonly string[]): string | undefined {
   return createHash('sha256').update(input).digest('hex');
 }
 
-/** What is wrong with the folder is this machine's matter. */
+/** What is wrong with the folder is this machine's matter; this user may have no home. */
 function inCache<T>(work: (folder: string) => T): T {
-  const folder = cacheFolder();
   try {
-    return work(folder);
+    return work(cacheFolder());
   } catch (error) {
     if (error instanceof Failure) throw error;
-    const message = `the folder for --cache, ${folder}, cannot be used (${errnoOf(error)})`;
+    const message = `the folder for --cache cannot be used (${error instanceof Error ? error.message : error})`;
     throw Failure.configuration(message, 'name another one in XDG_CACHE_HOME, or leave --cache out');
   }
 }
@@ -201,19 +200,10 @@ export function configFile(): string | undefined {
   }
 }
 
-/**
- * The folder for what this program keeps between calls.
- * @throws {Failure} if this user has no home: neither `HOME` nor an entry in the user database
- */
-export function cacheFolder(homeOf = homedir): string {
+/** The folder for what this program keeps between calls. Throws if this user has no home. */
+function cacheFolder(): string {
   const { XDG_CACHE_HOME: given = '' } = process.env;
-  if (isAbsolute(given)) return join(given, 'clusterprofile');
-  try {
-    return join(homeOf(), '.cache', 'clusterprofile');
-  } catch {
-    const message = 'this user has no home, and so no folder for --cache';
-    throw Failure.configuration(message, 'name one in XDG_CACHE_HOME, or leave --cache out');
-  }
+  return join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'clusterprofile');
 }
 
 /**

@@ -183,11 +183,11 @@ describe('credential --cache', { concurrency: 4 }, () => {
       results.map(({ stdout, stderr, exitCode }) => [stdout, stderr, exitCode]),
       [
         ...[
-          `${file}/clusterprofile, cannot be used (ENOTDIR)`,
-          '/proc/none/clusterprofile, cannot be used (ENOENT)',
+          `(ENOTDIR: not a directory, mkdir '${file}/clusterprofile')`,
+          "(ENOENT: no such file or directory, mkdir '/proc/none')",
         ].map((what) => [
           '',
-          `error: the folder for --cache, ${what}; name another one in XDG_CACHE_HOME, or leave --cache out`,
+          `error: the folder for --cache cannot be used ${what}; name another one in XDG_CACHE_HOME, or leave --cache out`,
           3,
         ]),
         ['', 'error: /proc/none/config cannot be changed (ENOENT)', 3],
@@ -199,7 +199,7 @@ describe('credential --cache', { concurrency: 4 }, () => {
       runProgram(t, ['credential', '--forget'], { env }),
     ]);
     assert.match(kept.stderr, /^the credential of fleet\/a is not kept: .* cannot be written \(ENOTDIR\)$/);
-    assert.match(forgotten.stderr, /^error: the folder for --cache, .*clusterprofile, cannot be used \(ENOTDIR\)/);
+    assert.match(forgotten.stderr, /^error: the folder for --cache cannot be used \(ENOTDIR: .*clusterprofile'\)/);
     assert.deepEqual([JSON.parse(kept.stdout).status.token, kept.exitCode, forgotten.exitCode], ['run-1', 0, 3]);
   });
 
