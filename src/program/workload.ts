@@ -130,12 +130,9 @@ export function containerOf(workload: object, wanted: string | undefined): Conta
     const both = flagged.map(({ name }) => name).join(', ');
     throw Failure.usage(`${what} has more than one container with such flags`, `give --container: ${both}`);
   }
-  const inShell = containers.some((container) => textsOf(container).join(' ').includes('--clusterprofile-'));
   throw Failure.configuration(
-    `${what} has no container with --clusterprofile-* flags (containers: ${names || 'none'})`,
-    inShell
-      ? 'one passes them in a shell command, which is not parsed: write them as arguments'
-      : 'check whether it is the controller, or give the flags yourself',
+    `${what} has no container with --clusterprofile-* flags as arguments (containers: ${names || 'none'})`,
+    'check whether it is the controller, or give the flags yourself',
   );
 }
 

@@ -77,11 +77,6 @@ describe('the container of a workload', () => {
       failure(() => containerOf(deployment([]), undefined)),
       /\(containers: none\) \| check whether it is the controller/,
     );
-    const shell = deployment([{ name: 'a', command: ['sh', '-c', `/controller ${flag}`] }]);
-    assert.match(
-      failure(() => containerOf(shell, undefined)),
-      /a shell command/,
-    );
   });
 });
 
