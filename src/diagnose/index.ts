@@ -36,7 +36,7 @@ export {
   type ResolvedExec,
   resolve,
 } from '../access/resolve.ts';
-export { fieldPath, nearest } from '../access/schema-problems.ts';
+export { nearest } from '../access/schema-problems.ts';
 export {
   createGlob,
   parseHostPattern,

@@ -38,14 +38,7 @@ export const runPlugin: Verb = {
     },
     { flags: '--server <url>', about: 'spec.cluster.server; without any such option there is no spec.cluster' },
     { flags: '--certificate-authority <file>', about: 'PEM, for spec.cluster', completes: 'files' },
-    { flags: '--tls-server-name <name>', about: 'for spec.cluster' },
-    { flags: '--proxy-url <url>', about: 'for spec.cluster' },
-    { flags: '--insecure-skip-tls-verify', about: 'for spec.cluster' },
-    {
-      flags: '--config <json>',
-      about: "spec.cluster.config, a profile's exec extension: JSON, or @file",
-      completes: 'files',
-    },
+    { flags: '--config <json>', about: "spec.cluster.config, a profile's exec extension" },
     {
       flags: '--interactive-mode <mode>',
       about: 'whether it may prompt on this terminal (default: Never)',

@@ -8,7 +8,6 @@ import {
   type EnvVar,
   type ExecCluster,
   envNameProblem,
-  fieldPath,
   formatDuration,
   interactiveModes,
   type Json,
@@ -92,40 +91,22 @@ function toVariable(text: string): EnvVar {
 
 /** `spec.cluster`, if an option says something of it. */
 async function clusterOf({ options, signal }: Call): Promise<ExecCluster | undefined> {
-  const authority = options.text('certificate-authority');
-  const fields = {
-    server: options.text('server'),
-    'tls-server-name': options.text('tls-server-name'),
-    'proxy-url': options.text('proxy-url'),
-    'insecure-skip-tls-verify': options.has('insecure-skip-tls-verify'),
-    'certificate-authority-data':
-      authority === undefined
-        ? undefined
-        : (await readFileOf('--certificate-authority', authority, signal)).toString('base64'),
-  };
-  const config = options.text('config');
-  const isGiven = config !== undefined || Object.values(fields).some((value) => value !== undefined && value !== false);
-  if (!isGiven) return undefined;
-  const parsed = clusterSchema.safeParse(fields);
-  const refuse = (_code: string, path: string, message: string): never => {
+  const [server, authority, config] = ['server', 'certificate-authority', 'config'].map((name) => options.text(name));
+  if (server === undefined && authority === undefined && config === undefined) return undefined;
+  const file = authority === undefined ? undefined : await readFileOf('--certificate-authority', authority, signal);
+  const fields = clusterSchema.parse({ server, 'certificate-authority-data': file?.toString('base64') });
+  const cluster = checkCluster(fields, 'cluster', (_code, path, message) => {
     throw Failure.usage(`--${path.replace(/^cluster\./, '').replace(/-data$/, '')}: ${message}`);
-  };
-  if (!parsed.success)
-    return refuse('', fieldPath(parsed.error.issues[0]?.path ?? []), parsed.error.issues[0]?.message ?? '');
-  return toExecCluster(
-    checkCluster(parsed.data, 'cluster', refuse),
-    config === undefined ? undefined : await readConfig(config, signal),
-  );
+  });
+  return toExecCluster(cluster, config === undefined ? undefined : readConfig(config));
 }
 
-/** JSON, or `@file` of it. */
-async function readConfig(given: string, signal: AbortSignal): Promise<Json> {
-  const text = given.startsWith('@') ? (await readFileOf('--config', given.slice(1), signal)).toString('utf8') : given;
+function readConfig(text: string): Json {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw Failure.usage('--config is not JSON', `--config '{"clusterName":"spoke-1"}', or --config @file`);
+    throw Failure.usage('--config is not JSON', `--config '{"clusterName":"spoke-1"}'`);
   }
   return copyJson(value, '--config', (path, reason) => {
     throw Failure.usage(`${path} ${reason}`);

@@ -46,14 +46,14 @@ test('run-plugin tells a plugin what the options say, refuses what no client wou
     `printf %s "$KUBERNETES_EXEC_INFO" > "$DIR/info"; printf %s "$A" > "$DIR/a"; ${print({})}`,
   );
   const authority = await writeInput(t, 'ca.pem', createCertificateAuthority().certificate);
-  const server = ['--server=https://h:6443/', `--certificate-authority=${authority}`, '--tls-server-name=n'];
+  const server = ['--server=https://h:6443/', `--certificate-authority=${authority}`];
   const more = ['--config={"a":[1]}', '--api-version=v1beta1', '--env', 'A=b=c'];
   const run = await runProgram(t, ['run-plugin', ...server, ...more, '--', plugin.command]);
   const info = JSON.parse(await readFile(join(plugin.folder, 'info'), 'utf8'));
   assert.equal(info.apiVersion, 'client.authentication.k8s.io/v1beta1');
   assert.equal(info.spec.interactive, false);
   const { 'certificate-authority-data': data, ...rest } = info.spec.cluster;
-  assert.deepEqual(rest, { server: 'https://h:6443', 'tls-server-name': 'n', config: { a: [1] } });
+  assert.deepEqual(rest, { server: 'https://h:6443', config: { a: [1] } });
   assert.match(Buffer.from(data, 'base64').toString(), /BEGIN CERTIFICATE/);
   assert.equal(await readFile(join(plugin.folder, 'a'), 'utf8'), 'b=c');
   assert.equal(run.exitCode, 12);
