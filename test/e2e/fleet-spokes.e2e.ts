@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { Fleet, type KubernetesObject } from '../../src/fleet/index.ts';
+import { until } from '../fixtures/until.ts';
 import { profiles, publish as publishProfile, setStatus, startHub } from './crd.ts';
 import { accessBy, adminOf, clusterOf, lifetimeOf } from './fixture.ts';
 import { kinds, providersOf, type Spoke, startSpoke } from './spoke.ts';
 
 const rounds = 30;
+const openDescriptors = () => readdirSync('/dev/fd').length;
 
 interface ConfigMap extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -80,6 +83,7 @@ test('every object of every spoke is reconciled in the end, through restarts, ro
   assert.ok(first && second && third);
   let resume = () => {};
   let stoppedAt = 0;
+  let descriptors = 0;
   const began = performance.now();
   for (let round = 0; round < rounds; round++) {
     await Promise.all(
@@ -90,6 +94,7 @@ test('every object of every spoke is reconciled in the end, through restarts, ro
         await write(spoke, round);
       }),
     );
+    if (round === 4) descriptors = openDescriptors();
     if (round === 3) {
       await first.revoke();
       await first.issue();
@@ -132,8 +137,16 @@ test('every object of every spoke is reconciled in the end, through restarts, ro
     fleet.list().map(({ state }) => state),
     ['Engaged', 'Engaged', 'Engaged'],
   );
+  const seconds = (performance.now() - began) / 1_000;
+  const [plain = 0, ...expiring] = await Promise.all(spokes.map(({ plugin }) => plugin.runs()));
+  // A token without expiry is fetched at first and when it is refused; a credential for 4 s at most every 2.8 s, and again for the profile
+  // that came back.
+  assert.ok(plain >= 2 && plain <= 3, `${plain} runs for a token that does not expire and was revoked once`);
+  for (const count of expiring) assert.ok(count >= 3 && count <= seconds / 2.5 + 3, `${count} runs in ${seconds} s`);
+  // Connections that nobody uses any more are closed after a while.
+  await until(t, () => openDescriptors() <= descriptors + 6);
   const objects = [...expected.values()].reduce((sum, { size }) => sum + size, 0);
   t.diagnostic(
-    `${objects} objects, ${reconciles} reconciles, ${engagements} engagements, none lost, in ${Math.round((performance.now() - began) / 1_000)} s`,
+    `${objects} objects, ${reconciles} reconciles, ${engagements} engagements, none lost, in ${Math.round(seconds)} s; plugin runs ${[plain, ...expiring].join(', ')}`,
   );
 });
