@@ -1,4 +1,4 @@
-// TokenRequest against FakeCluster; test/e2e/image-tokens.e2e.ts does it against a real API server, which refuses it too.
+// TokenRequest against FakeCluster, which answers as a real API server does; what a server refuses is in tokens.test.ts.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
