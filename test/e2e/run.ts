@@ -159,7 +159,7 @@ const parts: Readonly<Record<string, Part>> = {
   kubeconfigs: compared(compareKubeconfigs, cases / 4, 'sets of kubeconfigs compared with clientcmd v0.36.3'),
   proxies: compared(compareNoProxy, cases, 'servers with HTTPS_PROXY and NO_PROXY compared with httpproxy of Go'),
   fake: inTurn(
-    compared(comparePatches, cases, "patches without lists as the API server's own code applies them"),
+    compared(comparePatches, cases, "JSON and merge patches as the API server's own code applies them"),
     fake,
   ),
   clusters,

@@ -1,4 +1,4 @@
-// Reads lines of {"type", "kind", "object", "patch"} and prints what the API server's own code makes of each: {"result"} or {"code"}.
+// Reads lines of {"type", "object", "patch"} and prints what the API server's own code makes of each: {"result"} or {"code"}.
 package main
 
 import (
@@ -8,26 +8,12 @@ import (
 	"os"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	admission "k8s.io/api/admissionregistration/v1"
-	apps "k8s.io/api/apps/v1"
-	core "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/mergepatch"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
-
-var kinds = map[string]any{
-	"Pod":                            core.Pod{},
-	"Deployment":                     apps.Deployment{},
-	"Service":                        core.Service{},
-	"ServiceAccount":                 core.ServiceAccount{},
-	"Node":                           core.Node{},
-	"ValidatingWebhookConfiguration": admission.ValidatingWebhookConfiguration{},
-}
 
 const panicked = 599
 
 type example struct {
-	Type, Kind    string
+	Type          string
 	Object, Patch json.RawMessage
 }
 
@@ -38,8 +24,7 @@ func apply(given example) (result json.RawMessage, code int) {
 			code = panicked
 		}
 	}()
-	switch given.Type {
-	case "json":
+	if given.Type == "json" {
 		patch, err := jsonpatch.DecodePatch(given.Patch)
 		if err != nil {
 			return nil, http.StatusBadRequest
@@ -49,31 +34,12 @@ func apply(given example) (result json.RawMessage, code int) {
 			return nil, http.StatusUnprocessableEntity
 		}
 		return result, 0
-	case "merge":
-		result, err := jsonpatch.MergePatch(given.Object, given.Patch)
-		if err != nil {
-			return nil, http.StatusBadRequest
-		}
-		return result, 0
 	}
-	var object, patch strategicpatch.JSONMap
-	if json.Unmarshal(given.Object, &object) != nil || json.Unmarshal(given.Patch, &patch) != nil {
+	result, err := jsonpatch.MergePatch(given.Object, given.Patch)
+	if err != nil {
 		return nil, http.StatusBadRequest
 	}
-	merged, err := strategicpatch.StrategicMergeMapPatch(object, patch, kinds[given.Kind])
-	switch err {
-	case nil:
-		result, err := json.Marshal(merged)
-		if err != nil {
-			panic(err)
-		}
-		return result, 0
-	case mergepatch.ErrBadPatchFormatForPrimitiveList, mergepatch.ErrBadPatchFormatForRetainKeys, mergepatch.ErrBadPatchFormatForSetElementOrderList:
-		return nil, http.StatusBadRequest
-	case mergepatch.ErrNoListOfLists, mergepatch.ErrPatchContentNotMatchRetainKeys:
-		return nil, http.StatusUnprocessableEntity
-	}
-	return nil, http.StatusInternalServerError
+	return result, 0
 }
 
 func main() {
