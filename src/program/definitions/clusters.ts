@@ -119,7 +119,6 @@ export const exec: Verb = {
 
 export const shards: Verb = {
   name: 'shards',
-  arguments: '[FLEET]',
   summary: 'show which replica of a controller works on which clusters',
   description:
     "Shows the shards of sharded fleets from the Leases on the hub: owner, state, last renewal and number of ClusterProfiles. A cluster's shard is computed from NAMESPACE/NAME, which is wrong for fleets with the option identify. This machine's clock decides whether a Lease has expired.",
@@ -132,7 +131,7 @@ export const shards: Verb = {
   ],
   examples: [
     { what: 'the fleets whose Leases are in a namespace', args: 'shards -n fleet-system' },
-    { what: 'one of them, with the names of the clusters', args: 'shards fleet -n fleet-system -o wide' },
+    { what: 'with the names of the clusters', args: 'shards -n fleet-system -o wide' },
   ],
   load: () => import('../verbs/shards.ts'),
 };

@@ -14,23 +14,15 @@ export async function run(call: Call): Promise<ExitCode> {
   const namespace = await homeOf(call);
   const found = await hub.list(leaseResource, namespace, { labelSelector: anyLeaseSelector });
   const fleets = fleetsOf(found);
-  const [asked] = call.args;
-  if (fleets.size === 0 || (asked !== undefined && !fleets.has(asked))) {
+  if (fleets.size === 0) {
     const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
-    const names = [...fleets.keys()].join(', ');
-    throw Failure.notFound(
-      asked === undefined ? `there are no shards in ${where}` : `there is no fleet ${asked} in ${where}`,
-      names === ''
-        ? 'give the namespace of the Leases with -n; a fleet has some where it has the option sharding'
-        : `found: ${names}`,
-    );
+    const how = 'give the namespace of the Leases with -n; a fleet has some where it has the option sharding';
+    throw Failure.notFound(`there are no shards in ${where}`, how);
   }
   const profiles = (await hub.list(clusterProfiles, undefined)).map(
     (profile) => `${textAt(profile, 'metadata', 'namespace')}/${textAt(profile, 'metadata', 'name')}`,
   );
-  const rows = [...fleets]
-    .filter(([fleet]) => asked === undefined || fleet === asked)
-    .flatMap(([fleet, leases]) => shardsOf(fleet, leases, profiles, Date.now()));
+  const rows = [...fleets].flatMap(([fleet, leases]) => shardsOf(fleet, leases, profiles, Date.now()));
   if (await printData(call, () => ({ items: rows }))) return exitCodes.ok;
   await terminal.write(formatTable(terminal, columns, rows, tableOptions(call)).text);
   return exitCodes.ok;
