@@ -24,7 +24,6 @@ export {
   type ConfiguredProvider,
   type EnvVar,
   type ExecConfig,
-  envNameProblem,
   interactiveModes,
   type Provider,
 } from '../access/provider.ts';

@@ -5,9 +5,7 @@ import {
   checkCluster,
   clusterSchema,
   copyJson,
-  type EnvVar,
   type ExecCluster,
-  envNameProblem,
   formatDuration,
   interactiveModes,
   type Json,
@@ -74,19 +72,11 @@ async function toPluginCall(call: Call): Promise<PluginCall> {
     apiVersion,
     command,
     args,
-    env: options.texts('env').map(toVariable),
+    env: [],
     provideClusterInfo: cluster !== undefined,
     interactiveMode: interactiveModes.find((one) => one === mode) ?? 'Never',
   };
   return { provider: 'run-plugin', origin: 'run-plugin', exec, acceptedVersions: [apiVersion], cluster };
-}
-
-function toVariable(text: string): EnvVar {
-  const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-  const problem = value === undefined ? 'has no "=": write NAME=VALUE' : envNameProblem(name);
-  // The value is not shown: it may be a secret.
-  if (problem) throw Failure.usage(`${name === '' ? '--env' : `--env ${name}`}: ${problem}`);
-  return { name, value: value ?? '' };
 }
 
 /** `spec.cluster`, if an option says something of it. */
