@@ -19,21 +19,12 @@ export async function run(call: Call): Promise<ExitCode> {
   const findings = lint(files, configured);
   const format = options.text('output');
   if (format === 'json') await terminal.write(`${jsonText({ findings }, 2)}\n`);
-  else await terminal.write(findings.map((finding) => `${painted(call, finding)}\n`).join(''));
+  else await terminal.write(findings.map((finding) => `${lineOfFinding(finding)}\n`).join(''));
   await terminal.say(summaryOf(findings, files.length));
   const failOn = severities.find((severity) => severity === options.text('fail-on')) ?? 'error';
   const worst = severities.find((severity) => findings.some((finding) => finding.severity === severity));
   const isFailing = worst !== undefined && severities.indexOf(worst) <= severities.indexOf(failOn);
   return isFailing ? exitCodes.configuration : exitCodes.ok;
-}
-
-const styles = { error: 'red', warning: 'yellow', note: 'cyan' } as const;
-
-function painted({ terminal }: Call, finding: Finding): string {
-  const { severity } = finding;
-  const line = lineOfFinding(finding);
-  const at = line.indexOf(` ${severity}: `) + 1;
-  return `${line.slice(0, at)}${terminal.paint(styles[severity], severity)}${line.slice(at + severity.length)}`;
 }
 
 /** `2 errors, 1 warning in 3 files`. */
