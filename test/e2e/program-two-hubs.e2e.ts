@@ -1,4 +1,5 @@
-// Two real hubs in one kubeconfig, with the same namespaces and names, and secretreader, ours and Go's: each is its own spoke.
+// Two real hubs in one kubeconfig, with the same namespaces and names, and Go's secretreader: each is its own
+// spoke. Ours is in test/program/two-hubs.program.test.ts.
 import assert from 'node:assert/strict';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { execa } from 'execa';
 import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { publish, startHub } from './crd.ts';
-import { accessBy, clusterOf, dist, type Lifetime, lifetimeOf, programs, serviceAccount } from './fixture.ts';
+import { accessBy, clusterOf, type Lifetime, lifetimeOf, programs, serviceAccount } from './fixture.ts';
 import { buildAccess } from './go-programs.ts';
 
 const names = ['prod', 'staging'] as const;
@@ -27,7 +28,7 @@ async function startTwin(life: Lifetime, name: Name) {
 }
 
 describe('two hubs with the same names', () => {
-  test('never see the credential of each other: check, exec, kubectl and a current context of ours, with both secretreaders', async (t) => {
+  test("never see the credential of each other: check, exec, kubectl and a current context of ours, with Go's secretreader", async (t) => {
     const life = lifetimeOf(t);
     const folder = await temporaryFolder(t);
     const goReader = join(folder, 'go-secretreader');
@@ -50,57 +51,49 @@ describe('two hubs with the same names', () => {
     await mkdir(join(home, '.kube'));
     await writeFile(join(home, '.kube/config'), kubeconfig(['prod']));
 
-    const readers = {
-      ours: { command: process.execPath, args: [dist('plugins/secretreader.js')] },
-      go: { command: goReader },
-    };
-    for (const [whose, reader] of Object.entries(readers)) {
-      await t.test(whose, async () => {
-        const [config, own] = [join(folder, `${whose}-config`), join(folder, `${whose}-own`)];
-        await writeFile(config, kubeconfig(names));
-        await writeFile(own, kubeconfig(['staging']));
-        const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', ...reader, provideClusterInfo: true };
-        const providers = await writeInput(t, 'providers.json', { providers: [{ name: 'secretreader', execConfig }] });
-        const flags = ['--clusterprofile-provider-file', providers];
-        const TMPDIR = await temporaryFolder(t);
-        const env = { KUBECONFIG: config, TMPDIR };
-        const kubectlPath = join(programs, 'kubectl');
-        const whoAmI = [kubectlPath, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
-        const isOf = (text: string, name: Name) =>
-          assert.match(text, new RegExp(`system:serviceaccount:default:controller-${name}`));
-        for (const [args, variables] of [
-          [['--context', 'staging'], env],
-          [['--kubeconfig', own], { HOME: home, TMPDIR }],
-          [['--kubeconfig', own, '--clusterprofile-clean-environment'], { HOME: home, TMPDIR }],
-        ] as const) {
-          const checked = await runProgram(t, ['check', 'spoke-1', ...args, ...flags], { env: variables });
-          assert.equal(checked.exitCode, 0, checked.stdout + checked.stderr);
-          isOf(checked.stdout, 'staging');
-          const executed = ['exec', 'spoke-1', ...args, ...flags, '--no-prefix', '--', ...whoAmI];
-          const { stdout, stderr } = await runProgram(t, executed, { env: variables });
-          isOf(stdout + stderr, 'staging');
-        }
-
-        for (const name of names) {
-          const merge = ['kubeconfig', 'spoke-1', '--merge', config, '--context', name, ...flags];
-          assert.equal((await runProgram(t, merge, { env })).exitCode, 0);
-        }
-        const kubectl = async (...args: readonly string[]) => {
-          const settings = { env: { ...programEnvironment(home), ...env }, extendEnv: false, reject: false } as const;
-          const { stdout, stderr } = await execa(kubectlPath, args, settings);
-          return `${stdout}${stderr}`;
-        };
-        const asks = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
-        for (const name of names) isOf(await kubectl('--context', `default/spoke-1@${name}`, ...asks), name);
-
-        await kubectl('config', 'use-context', 'default/spoke-1@staging');
-        isOf(await kubectl(...asks), 'staging');
-        const listed = await runProgram(t, ['get', '-o', 'name'], { env });
-        assert.equal(listed.stdout, 'clusterprofile.multicluster.x-k8s.io/spoke-1', listed.stderr);
-        const checked = await runProgram(t, ['check', ...flags], { env });
-        isOf(checked.stdout, 'staging');
-        assert.deepEqual(await readdir(TMPDIR), []);
-      });
+    const [config, own] = [join(folder, 'config'), join(folder, 'own')];
+    await writeFile(config, kubeconfig(names));
+    await writeFile(own, kubeconfig(['staging']));
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: goReader, provideClusterInfo: true };
+    const providers = await writeInput(t, 'providers.json', { providers: [{ name: 'secretreader', execConfig }] });
+    const flags = ['--clusterprofile-provider-file', providers];
+    const TMPDIR = await temporaryFolder(t);
+    const env = { KUBECONFIG: config, TMPDIR };
+    const kubectlPath = join(programs, 'kubectl');
+    const whoAmI = [kubectlPath, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
+    const isOf = (text: string, name: Name) =>
+      assert.match(text, new RegExp(`system:serviceaccount:default:controller-${name}`));
+    for (const [args, variables] of [
+      [['--context', 'staging'], env],
+      [['--kubeconfig', own], { HOME: home, TMPDIR }],
+      [['--kubeconfig', own, '--clusterprofile-clean-environment'], { HOME: home, TMPDIR }],
+    ] as const) {
+      const checked = await runProgram(t, ['check', 'spoke-1', ...args, ...flags], { env: variables });
+      assert.equal(checked.exitCode, 0, checked.stdout + checked.stderr);
+      isOf(checked.stdout, 'staging');
+      const executed = ['exec', 'spoke-1', ...args, ...flags, '--no-prefix', '--', ...whoAmI];
+      const { stdout, stderr } = await runProgram(t, executed, { env: variables });
+      isOf(stdout + stderr, 'staging');
     }
+
+    for (const name of names) {
+      const merge = ['kubeconfig', 'spoke-1', '--merge', config, '--context', name, ...flags];
+      assert.equal((await runProgram(t, merge, { env })).exitCode, 0);
+    }
+    const kubectl = async (...args: readonly string[]) => {
+      const settings = { env: { ...programEnvironment(home), ...env }, extendEnv: false, reject: false } as const;
+      const { stdout, stderr } = await execa(kubectlPath, args, settings);
+      return `${stdout}${stderr}`;
+    };
+    const asks = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
+    for (const name of names) isOf(await kubectl('--context', `default/spoke-1@${name}`, ...asks), name);
+
+    await kubectl('config', 'use-context', 'default/spoke-1@staging');
+    isOf(await kubectl(...asks), 'staging');
+    const listed = await runProgram(t, ['get', '-o', 'name'], { env });
+    assert.equal(listed.stdout, 'clusterprofile.multicluster.x-k8s.io/spoke-1', listed.stderr);
+    const checked = await runProgram(t, ['check', ...flags], { env });
+    isOf(checked.stdout, 'staging');
+    assert.deepEqual(await readdir(TMPDIR), []);
   });
 });
