@@ -26,8 +26,6 @@ export interface ControlPlane {
   readonly admin: KubeConfig;
   /** Stops the API server and starts it again on the same port; etcd goes on. */
   restart(): Promise<void>;
-  /** Makes etcd forget what was before a version. */
-  compact(version: string): Promise<void>;
   /** Stops the API server where it is (SIGSTOP): it keeps its connections and answers nothing, until the function is called. */
   pause(): () => void;
   /** The API server goes on without its database. */
@@ -169,12 +167,6 @@ export async function startControlPlane(
       await stop(server);
       server = startServer();
       await ready();
-    },
-    compact: async (revision) => {
-      const body = JSON.stringify({ revision, physical: true });
-      const answer = await request(`${etcdUrl}/v3/kv/compaction`, { method: 'POST', body });
-      if (answer.statusCode !== 200) throw new Error(`etcd does not compact: ${await answer.body.text()}`);
-      await answer.body.dump();
     },
     pause: () => {
       const paused = server;

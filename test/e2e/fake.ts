@@ -2,7 +2,6 @@
 import { sideAt, startFake } from '../testing/scenarios/side.ts';
 import { startControlPlane } from './control-plane.ts';
 import { readYamlFile } from './crd.ts';
-import { compareCompaction } from './fake/compaction.ts';
 import { compareScenarios } from './fake/compare-scenarios.ts';
 import { compareDiscovery } from './fake/discovery.ts';
 
@@ -26,7 +25,6 @@ export async function compareFake(programs: string): Promise<ReadonlyMap<string,
       if (code !== 201) throw new Error(`the definition of ClusterProfiles was answered with ${code}`);
       return new Map([
         ['steps of scenarios', await compareScenarios([real, fake.side])],
-        ['questions after a compaction', await compareCompaction(plane, fake.cluster, [real, fake.side])],
         ['resources in discovery', await compareDiscovery(real, fake.side)],
       ]);
     } finally {

@@ -64,7 +64,6 @@ export async function startFake() {
   const ca = cluster.certificateAuthority.certificate;
   const side = sideAt(cluster.url, { ca }, { authorization: 'Bearer admin' });
   return {
-    cluster,
     side,
     [Symbol.asyncDispose]: async () => {
       await side.close();
