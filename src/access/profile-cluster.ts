@@ -5,6 +5,7 @@ import { isLoopback } from '../util/hosts.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import type { AccessProvider, ClusterProfile, ParsedCluster, Refuse } from './cluster-profile.ts';
 import type { ConfiguredProvider } from './provider.ts';
+import { nearest } from './schema-problems.ts';
 import { createGlob, isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
 /** The cluster of a ClusterProfile, as the provider allows it. `at` is its path in the profile. */
@@ -126,7 +127,7 @@ export function matchProvider(
   return refuse(
     'NO_MATCHING_PROVIDER',
     'status.accessProviders',
-    `offers ${offered.join(', ') || 'nothing'} (configured: ${configured.join(', ') || 'none'}): ` +
+    `${nearMatch(names, configured)}offers ${offered.join(', ') || 'nothing'} (configured: ${configured.join(', ') || 'none'}): ` +
       'add a provider for one of the offered types with --clusterprofile-access-provider or in the provider file',
   );
 }
@@ -135,6 +136,18 @@ export function matchProvider(
 function notPublished(what: string): string {
   return `the cluster manager has not published ${what} yet; see its log if that lasts`;
 }
+
+/** Probably a typing mistake, on one side or the other. */
+function nearMatch(offered: readonly string[], configured: readonly string[]): string {
+  for (const name of offered.slice(0, 20)) {
+    const meant = name.length > longestCompared ? undefined : nearest(name, configured.slice(0, 100));
+    if (meant !== undefined) return `"${name}" is not configured; did you mean "${meant}"? The profile `;
+  }
+  return '';
+}
+
+/** Longer access types are not compared with the configured ones: the time grows with the product of both lengths. */
+const longestCompared = 64;
 
 function readList(value: unknown, path: string, refuse: Refuse): readonly AccessProvider[] {
   if (value === undefined || value === null) return [];

@@ -31,7 +31,10 @@ status:
       /^1\.yaml:7:24: error: .* is not in allowedServers.*\(SERVER_NOT_ALLOWED\)$/,
     );
     const other = profile('{ server: https://a.example.com }', 'gogle');
-    assert.match(linesFor(provider(), other).join(), /^1\.yaml:6:3: warning: .*offers gogle .*\(NO_PROVIDER\)$/);
+    assert.match(
+      linesFor(provider(), other).join(),
+      /^1\.yaml:6:3: warning: .*did you mean "google".*\(NO_PROVIDER\)$/,
+    );
     assert.deepEqual(linesFor(other), []);
   });
 

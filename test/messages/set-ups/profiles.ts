@@ -8,6 +8,7 @@ const offers = (...names: string[]) => ({
 /** What a ClusterProfile says. */
 export const profiles: SetUps = {
   'it has no status yet': (t) => configWith(t, { status: null }),
+  'its access type is misspelt': (t) => configWith(t, { status: offers('gogle') }),
   'it offers other access types': (t) => configWith(t, { status: offers('aws', 'azure') }),
   'it lists an access type twice': (t) => configWith(t, { status: offers('google', 'google') }),
   'it has no cluster': (t) => configWith(t, { status: { accessProviders: [{ name: 'google' }] } }),
