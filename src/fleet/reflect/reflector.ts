@@ -49,19 +49,16 @@ interface ContextOptions {
   readonly reports?: { readonly observer: FleetObserver | undefined; readonly cluster: string | undefined };
   /** Returns the next step after a failure, for its message. */
   readonly advice?: (restart: Restart) => string;
-  /** From 0 to 1. */
-  readonly random?: () => number;
 }
 
 /** Shared by all reflectors of one server. */
 export interface ReflectorContext extends ContextOptions {
   readonly server: ApiServer;
   readonly discovery: Discovery;
-  readonly random: () => number;
 }
 
 export function reflectorContext(server: ApiServer, options: ContextOptions): ReflectorContext {
-  return { random: Math.random, ...options, server, discovery: new Discovery(server, options.clock) };
+  return { ...options, server, discovery: new Discovery(server, options.clock) };
 }
 
 /** What a reflector reports besides its events. */
@@ -139,7 +136,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
 
   /** Lists if needed, then watches once. */
   async *#attempt(signal: AbortSignal): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
-    const { server, discovery, clock, random } = this.#context;
+    const { server, discovery, clock } = this.#context;
     const reading = this.#resource;
     const { namespace, labelSelector, fieldSelector } = reading;
     const resource = await discovery.find(reading, signal);
@@ -151,7 +148,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
       yield* this.#list(listPages(request));
       this.#reached();
     }
-    const timeoutSeconds = Math.round(300 + 300 * random());
+    const timeoutSeconds = Math.round(300 + 300 * Math.random());
     let listing = this.#version === undefined;
     const opened = () => {
       this.#openedAt = clock.uptime();
@@ -222,7 +219,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   }
 
   async #pause(restart: Restart, signal: AbortSignal): Promise<void> {
-    const { clock, logger, discovery, random, reports } = this.#context;
+    const { clock, logger, discovery, reports } = this.#context;
     const { reason, error, relist, atLeastMs } = restart;
     const listing = this.#version === undefined;
     if (relist) this.#version = undefined;
@@ -234,8 +231,8 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const first = reason === 'expired' && !this.#isExpired;
     this.#isExpired = reason === 'expired';
     // A server that is back sends it to all of its clients at once: not a failure.
-    const soonMs = this.#failures === 1 ? 0 : backAgainMs * random();
-    const afterMs = first ? soonMs : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff, random));
+    const soonMs = this.#failures === 1 ? 0 : backAgainMs * Math.random();
+    const afterMs = first ? soonMs : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff));
     const advice = this.#context.advice?.(restart);
     const message = `${this.#name()} ${relist && !listing ? 'is listed again' : 'goes on'} in ${(afterMs / 1_000).toFixed(1)} s (${reason}): ${reasonOf(error)}${advice ? `: ${advice}` : ''}`;
     // An expired version is routine.
