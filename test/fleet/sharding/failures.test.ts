@@ -3,7 +3,6 @@ import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
-import { published } from '../../fixtures/channel.ts';
 import { stateOf } from '../../fixtures/fleet-hub.ts';
 import { scraped } from '../../fixtures/measured.ts';
 import { clusterNames, engagedIn, shardOfCluster, startReplicas } from '../../fixtures/replicas.ts';
@@ -117,55 +116,6 @@ describe('replicas that share a fleet, where something fails', () => {
     one.clock.advance(9_000);
     await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="lost"}')) === 64);
     assert.equal(await value('clusterprofile_fleet_shards_owned'), 0);
-  });
-
-  test('warn once where the Leases of shards cannot be written and their own can, and again when that had passed', async (t) => {
-    const { hub, start, startAlone } = await startReplicas(t, 1);
-    const warnings: string[] = [];
-    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-    const [one, two] = [await startAlone({}, { logger }), start('two')];
-    const [clock, lines] = [one.clock, () => warnings.filter((line) => line.startsWith('a Lease of fleet shared'))];
-    let isAway = true;
-    hub.failNext(503, 1_000_000, ({ method, url }) => isAway && method === 'PUT' && url.includes('/shared-shard-'));
-    two.run();
-    await one.passUntil(() => lines().length > 0, two);
-    const began = clock.uptime();
-    await one.passUntil(() => clock.uptime() - began > 25_000, two);
-    assert.equal(lines().length, 1, lines().join('\n'));
-    isAway = false;
-    await one.passUntil(() => clock.uptime() - began > 28_000, two);
-    await one.passUntil(() => engagedIn(one.fleet).length + engagedIn(two.fleet).length === 1, two);
-    const passed = clock.uptime();
-    await one.passUntil(() => clock.uptime() - passed > 31_000, two);
-    assert.equal(lines().length, 1, lines().join('\n'));
-    isAway = true;
-    // It takes them, and gives none away any more.
-    let hasLeft = false;
-    two.leave().then(() => (hasLeft = true));
-    await one.passUntil(() => hasLeft && lines().length === 2, two);
-  });
-
-  test('report how long a shard had no owner, where who lost it takes it again', async (t) => {
-    const { hub, startAlone } = await startReplicas(t, 1);
-    const events = published(t, 'fleet-shard');
-    const changes = () => events.filter(({ shard }) => shard === 0);
-    const one = await startAlone();
-    let isAway = true;
-    let refused = 0;
-    hub.failNext(403, 1_000_000, ({ url }) => {
-      const refuses = isAway && url.includes('/leases');
-      if (refuses) refused += 1;
-      return refuses;
-    });
-    // Then its place ends in 5 s.
-    one.clock.advance(15_000);
-    await until(t, () => refused > 0);
-    await one.passUntil(() => changes().length >= 2);
-    isAway = false;
-    await one.passUntil(() => changes().length >= 3);
-    const [taken, lost, again] = changes();
-    assert.deepEqual([taken?.change, lost?.change, again?.change], ['taken', 'lost', 'taken']);
-    assert.ok(Number(again?.unownedMs) < 60_000, `${again?.unownedMs} ms`);
   });
 
   test('say which permission they lack, whatever they are refused', async (t) => {
