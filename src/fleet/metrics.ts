@@ -50,7 +50,7 @@ export class FleetMetrics {
   #source: FleetSource | undefined;
   #shares: SharesSource | undefined;
 
-  /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
+  /** Throws prom-client's error if the registry has metrics of these names already. */
   constructor(options: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean | undefined }) {
     this.observer = this.#register(new MetricFactory('FleetMetrics', options), options.clusterLabel ?? false);
   }

@@ -81,7 +81,7 @@ export class ImageCredentialMetrics {
   readonly #errors: Counter<'plugin_name'>;
   readonly #duration: Histogram<'plugin_name'>;
 
-  /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
+  /** Throws prom-client's error if the registry has metrics of these names already. */
   constructor(options: { readonly registry: MetricsRegistry }) {
     const metrics = new MetricFactory('ImageCredentialMetrics', options);
     this.#errors = metrics.counter(

@@ -67,7 +67,7 @@ describe('the metrics of a fleet', () => {
     const metrics = new FleetMetrics({ registry });
     fleet({ metrics });
     assert.throws(() => fleet({ metrics }), /metrics: belongs to another Fleet/);
-    assert.throws(() => new FleetMetrics({ registry }), /make one FleetMetrics for a registry/);
+    assert.throws(() => new FleetMetrics({ registry }), /already been registered/);
   });
 });
 

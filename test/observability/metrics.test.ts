@@ -161,8 +161,7 @@ describe('metrics of credentials', () => {
     const registry = new Registry();
     const metrics = new CredentialMetrics({ registry });
     for (let i = 0; i < 2; i++) await new CredentialProviders([], { metrics }).close();
-    const message = /already been registered: make one CredentialMetrics for a registry, and share it/;
-    assert.throws(() => new CredentialMetrics({ registry }), { name: 'ConfigurationError', message });
+    assert.throws(() => new CredentialMetrics({ registry }), /already been registered/);
     // @ts-expect-error not metrics
     assert.throws(() => new CredentialProviders([], { metrics: registry }), /metrics: must be new CredentialMetrics/);
   });
