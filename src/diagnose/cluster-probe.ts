@@ -113,7 +113,7 @@ export class ClusterProbe {
     });
     const { statusCode, isNotFound, message, body } = answer;
     if (statusCode === 401) {
-      const { facts, advice } = describeRefused(this.#credential, this.#call.exec, Date.now());
+      const { facts, advice } = describeRefused(this.#credential, this.#call.exec);
       throw new StageFailure(
         `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})${facts}`,
         advice,

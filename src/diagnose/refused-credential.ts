@@ -54,28 +54,25 @@ export function describeGiven(
   };
 }
 
-/** `exec` is the plugin's, whose secrets may stand where another value belongs. `now` is in milliseconds since 1970. */
-export function describeRefused(credential: Credential | undefined, exec: ResolvedExec, now: number): Refused {
+/** `exec` is the plugin's, whose secrets may stand where another value belongs. That a credential is over has been said of the plugin. */
+export function describeRefused(credential: Credential | undefined, exec: ResolvedExec): Refused {
   const { authorization, keyPair, secrets = [] } = credential ?? {};
-  if (authorization === undefined && keyPair) return describeCertificate(keyPair, now);
+  if (authorization === undefined && keyPair) return describeCertificate(keyPair);
   const known = [...secrets, ...secretsOfArguments(exec.args), ...secretsOfEnvironment(exec.env, process.env)];
-  return describeToken(authorization, (claim) => printable(hideShapes(hideSecrets(claim, known)), maxBytes), now);
+  return describeToken(authorization, (claim) => printable(hideShapes(hideSecrets(claim, known)), maxBytes));
 }
 
-function describeCertificate({ certificate, endsAt }: KeyPair, now: number): Refused {
+function describeCertificate({ certificate, endsAt }: KeyPair): Refused {
   const { subject, issuer } = new X509Certificate(certificate);
   const [name, authority] = [subject, issuer].map((distinguished) => printable(nameOf(distinguished), maxBytes));
   return {
     facts: `; the client certificate is of ${name}, by ${authority}, until ${toRfc3339(endsAt)}`,
-    advice:
-      endsAt <= now
-        ? `the client certificate has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
-        : `check whether the API server trusts ${authority} for clients (--client-ca-file), and whether its clock is right`,
+    advice: `check whether the API server trusts ${authority} for clients (--client-ca-file), and whether its clock is right`,
   };
 }
 
 /** `authorization` is the value of the header. `shown` makes a claim printable. */
-function describeToken(authorization: string | undefined, shown: (claim: string) => string, now: number): Refused {
+function describeToken(authorization: string | undefined, shown: (claim: string) => string): Refused {
   const claims = claimsOfJwt(authorization?.replace(/^Bearer /, '') ?? '');
   if (!claims) {
     return {
@@ -87,7 +84,6 @@ function describeToken(authorization: string | undefined, shown: (claim: string)
   const [issuer] = textsOf(claims.iss);
   const audiences = textsOf(claims.aud);
   const endsAt = timeOfClaim(claims.exp);
-  const isOver = endsAt !== undefined && endsAt <= now;
   const facts = [
     `iss ${shown(issuer ?? 'none')}`,
     `aud ${shown(audiences.join(', ') || 'none')}`,
@@ -95,9 +91,8 @@ function describeToken(authorization: string | undefined, shown: (claim: string)
   ].join('; ');
   const isServiceAccount = typeof claims.sub === 'string' && claims.sub.startsWith('system:serviceaccount:');
   const isUsual = (audience: string) => audience === issuer || /^https:\/\/kubernetes\.default\.svc\b/.test(audience);
-  const advice = isOver
-    ? `the token has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
-    : isServiceAccount && !audiences.some(isUsual)
+  const advice =
+    isServiceAccount && !audiences.some(isUsual)
       ? "the audience looks wrong: for tokens of service accounts it is usually the issuer or https://kubernetes.default.svc; ask for one that the server's --api-audiences has"
       : `check ${isServiceAccount ? 'whether the service account, or the Pod or Secret that the token is bound to, has been deleted, ' : ''}whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right`;
   return { facts: `; the token is a JWT: ${facts}`, advice };
