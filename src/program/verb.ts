@@ -103,7 +103,7 @@ export const hubOptions: readonly OptionSpec[] = [
   { flags: '--as-group <group>', about: 'a group to impersonate on the hub; may be repeated', multiple: true },
   {
     flags: '-n, --namespace <name>',
-    about: "the ClusterProfiles' namespace (default: the context's)",
+    about: "the namespace (default: the context's)",
     completes: 'namespaces',
   },
   {

@@ -123,9 +123,7 @@ export const shards: Verb = {
   description:
     "Shows the shards of sharded fleets from the Leases on the hub: owner, state, last renewal and number of ClusterProfiles. A cluster's shard is computed from NAMESPACE/NAME, which is wrong for fleets with the option identify. This machine's clock decides whether a Lease has expired.",
   options: [
-    ...hubOptions.map((option) =>
-      option.flags.startsWith('-n,') ? { ...option, about: "the Leases' namespace (default: the context's)" } : option,
-    ),
+    ...hubOptions,
     { flags: '-A, --all-namespaces', about: 'Leases in all namespaces' },
     ...outputOptions('json', 'yaml', 'wide'),
   ],
