@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { makeFolder } from '../../diagnose/index.ts';
+import { errnoOf, makeFolder } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 
 const lockPauseMs = 50;
@@ -113,7 +113,7 @@ async function takeLock(lock: string, file: string, signal: AbortSignal, until: 
       closeSync(openSync(lock, 'wx', 0o600));
       return;
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw Failure.configuration(`${lock} cannot be written (${codeOf(error)})`);
+      if (errnoOf(error) !== 'EEXIST') throw Failure.configuration(`${lock} cannot be written (${errnoOf(error)})`);
     }
     if (performance.now() > until) {
       throw Failure.configuration(
@@ -129,12 +129,7 @@ function asFailure<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const code = codeOf(error);
-    if (error instanceof Failure || code === undefined) throw error;
-    throw Failure.configuration(`${path} cannot be changed (${code})`);
+    if (error instanceof Failure || !(error instanceof Error && 'code' in error)) throw error;
+    throw Failure.configuration(`${path} cannot be changed (${errnoOf(error)})`);
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
