@@ -83,7 +83,8 @@ async function toPluginCall(call: Call): Promise<PluginCall> {
 async function clusterOf({ options, signal }: Call): Promise<ExecCluster | undefined> {
   const [server, authority, config] = ['server', 'certificate-authority', 'config'].map((name) => options.text(name));
   if (server === undefined && authority === undefined && config === undefined) return undefined;
-  const file = authority === undefined ? undefined : await readFileOf('--certificate-authority', authority, signal);
+  const what = `--certificate-authority ${authority}`;
+  const file = authority === undefined ? undefined : await readInput(what, authority, exitCodes.usage, signal);
   const fields = clusterSchema.parse({ server, 'certificate-authority-data': file?.toString('base64') });
   const cluster = checkCluster(fields, 'cluster', (_code, path, message) => {
     throw Failure.usage(`--${path.replace(/^cluster\./, '').replace(/-data$/, '')}: ${message}`);
@@ -101,8 +102,4 @@ function readConfig(text: string): Json {
   return copyJson(value, '--config', (path, reason) => {
     throw Failure.usage(`${path} ${reason}`);
   });
-}
-
-function readFileOf(option: string, path: string, signal: AbortSignal): Promise<Buffer> {
-  return readInput(`${option} ${path}`, path, exitCodes.usage, signal);
 }
