@@ -1,4 +1,4 @@
-// What a real API server does with it and with the examples is in test/e2e/crd.e2e.ts.
+// What a real API server does with it and with the examples is in test/e2e/upstream-crd.e2e.ts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';

@@ -40,7 +40,7 @@ const conditions: Pick = (body) => {
 /** Every scenario, in an order that is always the same: what a step finds was left by those before it. */
 export async function scenarios(step: Step): Promise<void> {
   await step(post('/api/v1/namespaces', { metadata: { name: namespace } }), at('metadata', 'labels'));
-  await step(post(`${inside}/serviceaccounts`, { metadata: { name: 'default' } }), nothing);
+  for (const name of ['default', 'bot']) await step(post(`${inside}/serviceaccounts`, { metadata: { name } }), nothing);
   await objects(step);
   await selections(step);
   await writes(step);
