@@ -117,7 +117,7 @@ type Credentials = z.output<typeof credentialsSchema>;
 
 const variable = 'GOOGLE_APPLICATION_CREDENTIALS';
 
-/** Errors quote nothing of the file but its types and the names of fields. */
+/** Errors quote nothing of the file but the names of fields. */
 function readCredentials(file: string): Credentials {
   const content = readText(variable, file);
   let json: unknown;
@@ -128,13 +128,10 @@ function readCredentials(file: string): Credentials {
   }
   const parsed = credentialsSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  const { type, source_credentials: source } = Object(json);
   const path = parsed.error.issues[0]?.path.join('.') || 'its content';
-  if (!/(?:^|\.)type$/.test(path)) throw new Error(`${variable} ${file}: ${path} is missing or wrong`);
-  const named = path === 'type' ? type : Object(source).type;
   const types = 'service_account, external_account or impersonated_service_account (of one of the other two)';
   throw new Error(
-    `${variable} ${file}: ${path} is ${typeof named === 'string' ? named : 'missing'}: it must be ${types}`,
+    `${variable} ${file}: ${path} ${/^(?:source_credentials\.)?type$/.test(path) ? `must be ${types}` : 'is missing or wrong'}`,
   );
 }
 
