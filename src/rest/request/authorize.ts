@@ -96,8 +96,9 @@ class AuthorizedRequest extends Relay {
         this.#refresh(this.#credential, buffered);
         return;
       }
-      if (!rejected) this.#accepted();
-      else if (this.#replayed) this.#rejected(statusCode, 'and the refreshed one too');
+      if (rejected && this.#replayed) this.#rejected(statusCode, 'and the refreshed one too');
+      if (!rejected && this.#credential) this.#owner.log.accepted();
+      if (!rejected && this.#replayed) this.#request.connection.replayAccepted();
     }
     super.respond(statusCode, headers, message);
   }
@@ -168,12 +169,6 @@ class AuthorizedRequest extends Relay {
     for (const chunk of chunks) super.data(chunk);
     if (trailers) super.complete(trailers);
     else if (!this.paused) this.inner?.resume();
-  }
-
-  /** The server has accepted the credential. */
-  #accepted(): void {
-    if (this.#credential) this.#owner.log.accepted();
-    if (this.#replayed) this.#request.connection.replayAccepted();
   }
 
   /** The server still rejects the credential. */
