@@ -3,7 +3,6 @@ import { describe, test } from 'node:test';
 import { getProfile, type KubernetesObject, listProfiles, watchProfiles } from '../../src/fleet/index.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
-import { until } from '../fixtures/until.ts';
 
 const namesOf = (profiles: readonly KubernetesObject[]) =>
   profiles.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
@@ -117,19 +116,5 @@ describe('watchProfiles', () => {
     const both = lists.next();
     clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
     assert.deepEqual(namesOf((await both).value ?? []), ['bad/one', 'good/one']);
-  });
-
-  test('waits for a hub that is away, with a warning, and has one list for all that changed meanwhile', async (t) => {
-    const { hub, hubConfig, publish, warnings, logger } = await startHub(t);
-    const config = hubConfig();
-    publish('one', 'https://x');
-    await hub.close();
-    const lists = watchProfiles(config, { logger });
-    t.after(() => lists.return());
-    const first = lists.next();
-    await until(t, () => warnings.length > 0);
-    publish('two', 'https://x');
-    await hub.restart();
-    assert.deepEqual(namesOf((await first).value ?? []), ['fleet/one', 'fleet/two']);
   });
 });

@@ -88,10 +88,6 @@ export class Process {
     return !this.#isDead && !this.#isPaused;
   }
 
-  get isDead(): boolean {
-    return this.#isDead;
-  }
-
   deliver(what: () => void): void {
     if (this.#isDead) return;
     if (this.#isPaused) this.#inbox.push(what);

@@ -216,38 +216,4 @@ describe('replicas that share the objects of a hub', () => {
       assert.ok((await one.fleet.hub.config.fetch('/version')).ok, 'the config of the fleet is not touched');
     });
   }
-
-  test('give up a reconcile that goes on for ten seconds after its object was handed over', async (t) => {
-    const hold = gate(t);
-    const aborted: string[] = [];
-    const { start, warnings } = await startNoting(t, async (replica, name, signal) => {
-      if (replica === 'two') return;
-      signal.addEventListener('abort', () => aborted.push(name));
-      await hold.promise;
-    });
-    const one = start('one');
-    one.run();
-    await until(t, () => one.seen.length === 4);
-    const two = start('two');
-    two.run();
-    await until(t, () => two.seen.length > 0 || aborted.length > 0);
-    await one.passUntil(() => aborted.every((name) => two.seen.includes(name)) && aborted.length > 0, two);
-    const said =
-      /^reconcile of default\/m-\d+ on the hub still runs 10000 ms after its signal aborted: it is given up$/m;
-    assert.match(warnings.join('\n'), said);
-  });
-
-  test('take the objects of one that has died', async (t) => {
-    const { hub, start } = await startNoting(t);
-    const [one, two] = [start('one'), start('two')];
-    one.run();
-    await until(t, () => one.seen.length === names.length);
-    two.run();
-    await until(t, () => two.seen.length > 0);
-    await two.fleet.synced();
-    // The clock of the first stands still: it renews nothing, as if it were killed.
-    await two.passUntil(() => new Set(two.seen).size === names.length);
-    hub.add(map('new'));
-    await until(t, () => two.seen.includes('new'));
-  });
 });
