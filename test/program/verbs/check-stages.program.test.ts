@@ -376,7 +376,9 @@ describe('clusterprofile check', () => {
     const providers = types.flatMap((type) => ['--clusterprofile-access-provider', `${type}=${plugin.command}`]);
     const args = ['--timeout', '1s', '--clusterprofile-max-concurrent-runs', '1', ...providers];
     const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...args], { input });
-    assert.equal(stdout.split(`PLUGIN_TIMEOUT: ${plugin.command}: did not end `).length, 1 + types.length + 1);
+    // One was run, and the others waited.
+    const timeouts = stdout.match(/PLUGIN_TIMEOUT: \S+: (?:did not end|gave no answer) /g);
+    assert.equal(timeouts?.length, types.length + 1);
     assert.match(stdout, /\n {3}5 x PLUGIN_TIMEOUT: .* \(fleet\/a, fleet\/b, fleet\/c and 2 more\)$/);
     assert.match(stdout, /gave no answer in time: it waits for this terminal, or behind other plugins that hang\n/);
     assert.equal(exitCode, 12);
