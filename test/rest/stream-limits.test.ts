@@ -6,8 +6,6 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { CredentialsError } from '../../src/index.ts';
 import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
-import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { frames, startRawH2 } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 /** An HTTP/2 server that answers at once, unless `hold` is set, and watches without end. `limitOf` is asked for each connection, from 1. */
@@ -152,43 +150,6 @@ describe('a server that allows few streams', () => {
       allow(limit);
       assert.deepEqual(await lists(20), ['an answer']);
       for (const { body } of watches) body.on('error', () => undefined).destroy();
-    });
-  }
-});
-
-describe('a request that Node has not written when the server allows fewer streams', () => {
-  for (const [limit, method] of [
-    [0, 'GET'],
-    [1, 'GET'],
-    [1, 'POST'],
-  ] as const) {
-    test(`(${method}, ${limit} from then on) goes out on another connection`, async (t) => {
-      const answer = (stream: number) => Buffer.concat([frames.headers(stream), frames.lastData(stream, '{}')]);
-      let tellMore = () => {};
-      const {
-        profile,
-        url: server,
-        requests,
-      } = await startRawH2(t, (socket, stream, number) => {
-        if (number > 1) socket.write(answer(stream));
-        else socket.write(frames.headers(stream));
-        // One piece: what is sent while the data are read is not on the wire yet when the settings are read.
-        tellMore = () => socket.write(Buffer.concat([frames.data(stream, 'event'), frames.allows(limit)]));
-      });
-      const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profile);
-      const url = new URL('/api/v1/pods', server);
-      const watch = await request(`${url}?watch=true`, { dispatcher });
-      const { promise, resolve } = Promise.withResolvers<ReturnType<typeof request>>();
-      const body = method === 'POST' ? '{}' : null;
-      watch.body.on('data', () => resolve(request(url, { dispatcher, method, body })));
-      watch.body.on('error', () => undefined);
-      tellMore();
-      const { statusCode, body: answered } = await promise;
-      assert.deepEqual([statusCode, await answered.text()], [200, '{}']);
-      // The place of the watch is free: nothing is left that would take it.
-      watch.body.destroy();
-      await (await request(url, { dispatcher })).body.dump();
-      assert.equal(requests(), 3);
     });
   }
 });

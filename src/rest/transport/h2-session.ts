@@ -42,20 +42,12 @@ export function watchSession(
   { allows, leaks, streamBegins }: SessionEvents,
 ): () => ClientHttp2Stream['session'] {
   let session: ClientHttp2Stream['session'];
-  /** The open streams, with what to call for each that the server has not processed. */
-  const open = new Map<ClientHttp2Stream, () => void>();
-  const watchSettings = () =>
-    session?.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) => {
-      allows(maxConcurrentStreams);
-      if (open.size <= maxConcurrentStreams) return;
-      // A stream that was not written when the settings came is not written now. Node keeps it until others end, without a word.
-      for (const [stream, unprocessed] of open)
-        if (stream.state.state === constants.NGHTTP2_STREAM_STATE_IDLE) unprocessed();
-    });
   const begins: OnStream = (stream) => {
     if (!session) {
       session = stream.session;
-      watchSettings();
+      session?.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) =>
+        allows(maxConcurrentStreams),
+      );
     }
     cancelOnClose(stream);
     stream.on('close', () => {
@@ -65,8 +57,6 @@ export function watchSession(
     const events = streamBegins();
     if (events) {
       const { unprocessed, lost } = events;
-      open.set(stream, unprocessed);
-      stream.on('close', () => open.delete(stream));
       // Before undici's own listeners: it takes every error in the middle of a response for one of its length.
       stream.on('error', (error) => {
         if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) unprocessed();
