@@ -55,6 +55,10 @@ describe('an object', () => {
     const { body } = await to('');
     assert.equal(body.message, 'Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.x');
     assert.equal((await to('&force=true')).code, 200);
+    cluster.add(configMap('empty', { data: {} }));
+    const filled = configMap('empty', { data: { x: '1' } });
+    const { code } = await send('PATCH', `${configMaps}/empty?fieldManager=one`, filled, apply);
+    assert.equal(code, 200, 'what fills an empty object takes it from nobody');
     cluster.set(configMap('a', { data: { x: '2', y: '2' } }));
     const managers = cluster.get(configMap('a'))?.metadata.managedFields as Body[]; // as the server says them
     assert.deepEqual(
