@@ -1,7 +1,7 @@
 /** What single kinds do with their objects beyond what all do: defaults, derived fields, and fields that a server drops. */
 
 import { type ResourceType, storageKeyOf } from './built-in-types.ts';
-import { isObject, type Json, type JsonObject, valueAt, without } from './json.ts';
+import { isList, isObject, type Json, type JsonObject, valueAt, without } from './json.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { cannotBeHandled } from './status.ts';
 
@@ -68,4 +68,38 @@ function readSecret({ stringData, ...content }: JsonObject): JsonObject {
     data: Object.keys(data).length === 0 ? undefined : data,
     type: content.type || 'Opaque',
   });
+}
+
+// FakeCluster knows no schemas; but client-node's models rename fields, such as `from` to `_from`, and an object with such a name means
+// something else on a real server.
+const renamed = /^(?:_(?:default|enum|from|int)|x_kubernetes_\w+)$/;
+/** Fields whose keys are anyone's. */
+const maps: ReadonlySet<string> = new Set(['annotations', 'labels', 'matchLabels', 'nodeSelector', 'properties']);
+
+/** The body of a write without such fields in its spec, and which ones it had. */
+export function dropRenamed(body: Json): { readonly known: Json; readonly unknown: readonly string[] } {
+  const unknown: string[] = [];
+  if (isList(body)) {
+    const known = body.map((operation) => {
+      if (!isObject(operation) || operation.value === undefined) return operation;
+      const path = String(operation.path).split('/').slice(1).join('.');
+      return path.startsWith('spec') ? { ...operation, value: drop(operation.value, path, unknown) } : operation;
+    });
+    return { known, unknown };
+  }
+  if (!isObject(body) || body.spec === undefined) return { known: body, unknown };
+  return { known: { ...body, spec: drop(body.spec, 'spec', unknown) }, unknown };
+}
+
+function drop(value: Json, path: string, unknown: string[]): Json {
+  if (isList(value)) return value.map((element, index) => drop(element, `${path}[${index}]`, unknown));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([field, inner]) => {
+      const at = `${path}.${field}`;
+      if (renamed.test(field)) unknown.push(at);
+      if (inner === undefined || renamed.test(field)) return [];
+      return [[field, maps.has(field) ? inner : drop(inner, at, unknown)]];
+    }),
+  );
 }

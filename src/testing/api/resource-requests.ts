@@ -4,7 +4,8 @@ import type { ApiState } from './api-state.ts';
 import { notDoneGroups, type ResourceType } from './built-in-types.ts';
 import { servesGroup } from './discovery.ts';
 import { parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
-import type { JsonObject } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
+import { dropRenamed } from './kinds.ts';
 import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { present, type StoredObject } from './objects.ts';
@@ -12,7 +13,16 @@ import { patched, patchOf, readApplied, withApplied } from './patch.ts';
 import { type ListOptions, listOptionsOf } from './query.ts';
 import { listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
-import { badRequest, methodNotAllowed, noSuchResource, notFound, notImplemented, PageNotFound } from './status.ts';
+import {
+  badRequest,
+  cannotBeHandled,
+  methodNotAllowed,
+  noSuchResource,
+  notFound,
+  notImplemented,
+  PageNotFound,
+  unexplained,
+} from './status.ts';
 import { review, reviewType, type ServiceAccountTokens, type User } from './tokens.ts';
 import { Watch } from './watch.ts';
 import { checkName, createObject, type Update, updateObject } from './write.ts';
@@ -85,7 +95,7 @@ export class ResourceRequests {
         return { code: 200, body: listObjects(this.#state, type, options) };
       }
       case 'POST': {
-        const given = readObject(type, parseBody(call.body, call.mediaType));
+        const given = readObject(type, known(type, call, parseBody(call.body, call.mediaType)));
         const object = this.#stored(call, type, () =>
           createObject(this.#state, type, namespace, given, this.#writer(call)),
         );
@@ -171,19 +181,38 @@ export class ResourceRequests {
 function changeOf(call: ObjectCall, writer: Writer): Update {
   const { method, query, mediaType, name, target, type, body } = call;
   if (method === 'PUT') {
-    const given = readObject(type, parseBody(body, mediaType));
+    const given = readObject(type, known(type, call, parseBody(body, mediaType)));
     checkName(type, target.namespace, name, given.metadata);
     return { change: () => given, writer };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
   const { apply, force } = patchOf(type, mediaType, query);
   if (apply) {
-    const patcher = { ...writer, applied: readApplied(type, name, parseYaml(body)) };
+    const patcher = { ...writer, applied: readApplied(type, name, known(type, call, parseYaml(body))) };
     return { change: (before) => withApplied(type, before, patcher, force), mayCreate: true, writer: patcher };
   }
   const change = (before: StoredObject | undefined) => {
     if (!before) throw notFound(type, name);
-    return patched(type, mediaType, parseJson(body), before);
+    return patched(type, mediaType, known(type, call, parseJson(body)), before);
   };
   return { change, writer };
+}
+
+/**
+ * The body of a write without what a server drops, with its warning on the response. Throws a 400, or for an apply a 500, if the
+ * server refuses it.
+ */
+function known(type: ResourceType, { mediaType, query, response }: Call, body: Json): Json {
+  // Fields of a custom resource may have any name.
+  if (type.custom) return body;
+  const { known, unknown } = dropRenamed(body);
+  if (unknown.length === 0) return body;
+  if (mediaType === 'application/apply-patch+yaml') {
+    throw unexplained(`failed to create typed patch object: .${unknown[0]}: field not declared in schema`);
+  }
+  const problems = unknown.map((path) => `unknown field "${path}"`).join(', ');
+  const validation = query.get('fieldValidation') ?? 'Warn';
+  if (validation === 'Strict') throw cannotBeHandled(type, `strict decoding error: ${problems}`);
+  if (validation !== 'Ignore') response.setHeader('warning', `299 - ${JSON.stringify(problems)}`);
+  return known;
 }
