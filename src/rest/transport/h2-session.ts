@@ -1,6 +1,6 @@
 /** What undici does not expose of a socket's HTTP/2 session: its streams, what is left of them, and whether the peer is silent. */
 import { subscribe } from 'node:diagnostics_channel';
-import { type ClientHttp2Stream, constants } from 'node:http2';
+import { type ClientHttp2Stream, constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 
 /** RFC 9113, section 6.2. */
@@ -42,12 +42,12 @@ export function watchSession(
   { allows, leaks, streamBegins }: SessionEvents,
 ): () => ClientHttp2Stream['session'] {
   let session: ClientHttp2Stream['session'];
+  // Not in `begins`: the session would hold its first stream, and with it all that waited for its answer.
+  const settle = ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }: Settings) => allows(maxConcurrentStreams);
   const begins: OnStream = (stream) => {
     if (!session) {
       session = stream.session;
-      session?.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) =>
-        allows(maxConcurrentStreams),
-      );
+      session?.on('remoteSettings', settle);
     }
     cancelOnClose(stream);
     stream.on('close', () => {
