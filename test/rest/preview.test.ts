@@ -58,7 +58,7 @@ describe('a config with preview', () => {
       'would delete configmaps default/b',
       'would update ConfigMap default/a: data.x: "1" -> (none); data.y: "1" -> "3"',
       'would delete configmaps default/a',
-      'would delete ConfigMap default',
+      'would delete ConfigMap default (2 of them)',
       'would update ConfigMap default/a: data.x: "1" -> (none)',
     ]);
     const counts = config.preview
@@ -67,7 +67,7 @@ describe('a config with preview', () => {
     assert.deepEqual(counts, [
       'fleet/spoke create default/c 1',
       'fleet/spoke create default/made-* 2',
-      'fleet/spoke delete default 1',
+      'fleet/spoke delete default (2 of them) 1',
       'fleet/spoke update default/a 1',
       'fleet/spoke update default/a 1',
       'fleet/spoke delete default/a 1',

@@ -180,7 +180,7 @@ class PreviewedRequest extends Relay {
     const { preview, owner, request, path } = this.#parts;
     if (silent.test(path.resource)) return;
     const { method } = request.options;
-    const { kind, metadata } = Object(answer) as KubernetesAnswer; // an API server's own
+    const { kind, metadata, items } = Object(answer) as KubernetesAnswer; // an API server's own
     // A delete is answered with a Status, or with the object, and that of a collection with its objects.
     const after = kind === 'Status' ? undefined : answer;
     const isNew = this.#before === 'none';
@@ -196,7 +196,7 @@ class PreviewedRequest extends Relay {
       verb,
       path: withoutQuery(request.options.path),
       kind: (after && kind?.replace(/List$/, '')) ?? path.resource,
-      object,
+      object: path.name === undefined && items ? `${object} (${items.length} of them)`.trim() : object,
       changes: verb === 'delete' ? [] : canCompare ? changesBetween(before, named) : undefined,
     });
     if (line !== undefined)
@@ -207,6 +207,7 @@ class PreviewedRequest extends Relay {
 interface KubernetesAnswer {
   readonly kind?: string;
   readonly metadata?: { readonly namespace?: string; readonly name?: string; readonly generateName?: string };
+  readonly items?: readonly unknown[];
 }
 
 function objectIn(json: string): object | undefined {
