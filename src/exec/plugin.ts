@@ -115,7 +115,7 @@ async function runReported(
 export function describeCredential({ authorization, keyPair, expiresAt }: Credential): string {
   const what = [authorization === undefined ? [] : ['a token'], keyPair ? ['a client certificate'] : []].flat();
   const until = expiresAt === undefined ? 'without an expiry' : `good until ${new Date(expiresAt).toISOString()}`;
-  return what.length === 0 ? 'nothing' : `${what.join(' and ')}, ${until}`;
+  return what.length === 0 ? 'needs no credential' : `${what.join(' and ')}, ${until}`;
 }
 
 async function run(

@@ -158,6 +158,9 @@ describe('inspect of a config', () => {
       inspect(config),
       /^RestConfig \{\n {2}name: 'kubeconfig, context \S+',\n {2}server: '\S+',\n {2}provider: 'kubeconfig',\n {2}state: 'a token, without an expiry'\n\}$/,
     );
+    const anonymous = load(t, { cluster: clusterOf(cluster), exec: null, user: {} });
+    await anonymous.ready();
+    assert.match(inspect(anonymous), /state: 'needs no credential'/);
   });
 });
 
