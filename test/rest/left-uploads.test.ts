@@ -85,37 +85,41 @@ for (const [length, where] of [
   });
 
 describe('uploads at once, more of them than Node queues for an HTTP/2 connection', () => {
-  for (const form of ['bytes', 'a text', 'a stream'] as const)
-    test(`are answered like all others by a slow server, each as ${form}, below a proxy subresource too`, async (t) => {
-      const reads: (() => void)[] = [];
-      const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, (incoming, response) => {
-        const answer = (size: number) => incoming.on('end', () => response.end(String(size)));
-        const size = Number(incoming.headers['content-length'] ?? 0);
-        if (size < 100) answer(size).resume();
-        else {
-          let read = 0;
-          reads.push(() =>
-            incoming.on('data', ({ length }) => (read += length)).on('end', () => response.end(`${read}`)),
-          );
-        }
+  for (const [speaks, allowHTTP1, path] of [
+    ['HTTP/2 alone', false, '/api/v1/namespaces/a/configmaps'],
+    ['HTTP/1.1 too, below a proxy subresource', true, '/api/v1/namespaces/a/services/b/proxy/upload'],
+  ] as const)
+    for (const form of ['bytes', 'a text', 'a stream'] as const)
+      test(`are answered like all others, each as ${form}, by a slow server that speaks ${speaks}`, async (t) => {
+        const reads: (() => void)[] = [];
+        const server = createSecureServer({ ...tlsOptions, allowHTTP1 }, (incoming, response) => {
+          const answer = (size: number) => incoming.on('end', () => response.end(String(size)));
+          const size = Number(incoming.headers['content-length'] ?? 0);
+          if (size < 100) answer(size).resume();
+          else {
+            let read = 0;
+            reads.push(() =>
+              incoming.on('data', ({ length }) => (read += length)).on('end', () => response.end(`${read}`)),
+            );
+          }
+        });
+        server.on('session', (session) => session.on('error', () => undefined));
+        const { dispatcher, port } = await startConfigAt(t, server);
+        const send = async (text: string) => {
+          const body =
+            form === 'bytes' ? Buffer.from(text) : form === 'a text' ? text : Readable.from([Buffer.from(text)]);
+          const headers = { 'content-length': String(text.length) };
+          const url = `https://127.0.0.1:${port}${path}`;
+          const answer = await request(url, { dispatcher, method: 'POST', body, headers });
+          return [answer.statusCode, Number(await answer.body.text())];
+        };
+        await send('{}');
+        const uploads = Array.from({ length: 4 }, () => send(tooLarge.toString()));
+        await until(t, () => reads.length === 4);
+        assert.deepEqual(await send('{}'), [200, 2]);
+        for (const read of reads) read();
+        for (const answer of await Promise.all(uploads)) assert.deepEqual(answer, [200, tooLarge.length]);
       });
-      server.on('session', (session) => session.on('error', () => undefined));
-      const { dispatcher, port } = await startConfigAt(t, server);
-      const send = async (text: string) => {
-        const body =
-          form === 'bytes' ? Buffer.from(text) : form === 'a text' ? text : Readable.from([Buffer.from(text)]);
-        const headers = { 'content-length': String(text.length) };
-        const url = `https://127.0.0.1:${port}/api/v1/namespaces/a/services/b/proxy/upload`;
-        const answer = await request(url, { dispatcher, method: 'POST', body, headers });
-        return [answer.statusCode, Number(await answer.body.text())];
-      };
-      await send('{}');
-      const uploads = Array.from({ length: 4 }, () => send(tooLarge.toString()));
-      await until(t, () => reads.length === 4);
-      assert.deepEqual(await send('{}'), [200, 2]);
-      for (const read of reads) read();
-      for (const answer of await Promise.all(uploads)) assert.deepEqual(answer, [200, tooLarge.length]);
-    });
 });
 
 function answer(incoming: Http2ServerRequest, response: Http2ServerResponse, create: () => void): void {

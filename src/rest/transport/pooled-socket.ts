@@ -5,6 +5,7 @@ import { RequestError } from '../../errors/index.ts';
 import { type StreamEvents, watchForSilence, watchSession } from './h2-session.ts';
 import {
   type Carrier,
+  inPieces,
   isUpload,
   type PooledRequest,
   type PoolOptions,
@@ -201,7 +202,7 @@ export class PooledSocket implements Carrier {
       return;
     }
     // A quiet watch is not a dead one.
-    const options = request.longRunning ? { headersTimeout: 0, bodyTimeout: 0, ...given } : given;
+    let options = request.longRunning ? { headersTimeout: 0, bodyTimeout: 0, ...given } : given;
     request.takenBy(this);
     if (this.protocol === 'h1') {
       this.#busy = true;
@@ -209,6 +210,7 @@ export class PooledSocket implements Carrier {
       this.#client.dispatch(options, request);
       return;
     }
+    if (isUpload(given)) options = inPieces(options);
     if (this.#state === 'new') this.#stateSince = Math.min(this.#stateSince, performance.now());
     const { failures } = request;
     // undici takes a second request only once it has the server's settings.

@@ -9,7 +9,6 @@ import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { type Connector, createConnector, createContext } from './connector.ts';
 import { Pool } from './pool.ts';
 import {
-  isUpload,
   type PooledRequest,
   type PoolOptions,
   poolDefaults,
@@ -56,7 +55,7 @@ const noCertificate = '';
 const noApplicationProtocol = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
 /**
- * Long-running requests use HTTP/2, where a hundred share a connection and pings detect a dead peer. Uploads and all others use HTTP/1.1: it
+ * Long-running requests use HTTP/2, where a hundred share a connection and pings detect a dead peer. All others use HTTP/1.1: it
  * takes Node a third less CPU, a request is written in the event-loop turn in which its fence was asked, and a body that is given
  * up costs one socket and not the connection of everybody else. A server that speaks only HTTP/2 gets everything over it.
  *
@@ -95,8 +94,7 @@ export class Pools {
       for (const identity of this.#pairs.keys())
         if (identity !== noCertificate && identity !== current) this.#retire(identity);
     const { short, longRunning } = this.#pairs.get(current) ?? this.#create(keyPair);
-    const forH1 = repeatedHeader(options) !== undefined || isUpload(options);
-    const pool = request.longRunning && !forH1 ? longRunning : short;
+    const pool = request.longRunning && repeatedHeader(options) === undefined ? longRunning : short;
     pool.send(options, request);
   }
 
