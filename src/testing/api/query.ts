@@ -4,7 +4,7 @@ import type { ResourceType } from './built-in-types.ts';
 import { valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
 import type { StoredObject } from './objects.ts';
-import { badRequest } from './status.ts';
+import { badRequest, cause, invalid } from './status.ts';
 
 export interface ListOptions {
   readonly watch: boolean;
@@ -59,6 +59,13 @@ export function listOptionsOf(query: URLSearchParams, type: ResourceType, namesp
     allowWatchBookmarks: flagOf(query, 'allowWatchBookmarks') ?? false,
     sendInitialEvents: flagOf(query, 'sendInitialEvents'),
   };
+}
+
+/** Whether a write, or a delete, changes nothing. Throws a 422. */
+export function isDryRun(values: readonly string[]): boolean {
+  const causes = values.filter((one) => one !== 'All').map((one) => cause.invalid('dryRun', one, 'must be All'));
+  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'Options' }, '', causes);
+  return values.length > 0;
 }
 
 type Matches = (object: StoredObject) => boolean;

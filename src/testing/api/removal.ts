@@ -7,6 +7,7 @@ import { parseBody } from './http.ts';
 import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
+import { isDryRun } from './query.ts';
 import { badRequest, conflict, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */
@@ -119,7 +120,7 @@ export function deleteOptionsOf(query: URLSearchParams, body: Buffer, mediaType:
   return {
     uid: uid ?? undefined,
     resourceVersion: resourceVersion ?? undefined,
-    dryRun: (dryRun ?? []).length > 0,
+    dryRun: isDryRun(dryRun ?? []),
   };
 }
 

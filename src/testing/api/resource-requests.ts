@@ -10,7 +10,7 @@ import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { present, type StoredObject } from './objects.ts';
 import { patched, patchOf, readApplied, withApplied } from './patch.ts';
-import { type ListOptions, listOptionsOf } from './query.ts';
+import { isDryRun, type ListOptions, listOptionsOf } from './query.ts';
 import { listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
 import {
@@ -162,7 +162,7 @@ export class ResourceRequests {
   }
 
   #stored<T>({ query }: Call, type: ResourceType, write: () => T): T {
-    const dryRun = query.has('dryRun');
+    const dryRun = isDryRun(query.getAll('dryRun'));
     if (dryRun && type === this.#state.definitions) throw notImplemented(`dryRun of a write of a ${type.kind}`);
     return this.#state.store.write(dryRun, write);
   }
