@@ -191,4 +191,5 @@ export const notDoneGroups: readonly string[] = [
   'apiregistration.k8s.io',
   'authentication.k8s.io',
   'authorization.k8s.io',
+  'autoscaling', // version 1
 ];

@@ -56,11 +56,10 @@ describe('discovery', () => {
 describe('what this API server does not do', () => {
   const notDone = [
     ['GET', '/api/v1/namespaces/default/pods/p/log'],
-    ['POST', '/api/v1/namespaces/default/pods/p/exec'],
     ['PUT', '/api/v1/namespaces/default/finalize'],
     ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'],
     ['POST', '/apis/authentication.k8s.io/v1/tokenreviews'],
-    ['GET', `${configMaps}/a/nothing`],
+    ['DELETE', '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers/h'],
   ] as const;
 
   test('is a 501 that says so, never a 200', async (t) => {
