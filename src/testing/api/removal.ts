@@ -8,7 +8,7 @@ import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
 import { isDryRun } from './query.ts';
-import { badRequest, conflict, notImplemented } from './status.ts';
+import { badRequest, conflict, forbidden, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */
 interface Removed {
@@ -137,6 +137,8 @@ export function deleteObject(
   name: string,
   options: DeleteOptions,
 ): KubernetesObject | JsonObject {
+  if (type === state.namespaces && ['default', 'kube-system', 'kube-public'].includes(name))
+    throw forbidden(type, name, 'this namespace may not be deleted');
   const object = state.get(type, namespace, name);
   checkPreconditions(type, object, options);
   if (options.dryRun && (type === state.definitions || type === state.namespaces))

@@ -134,6 +134,7 @@ async function namespaces(step: Step): Promise<void> {
   await step(merge(`${path}/ending/status`, { status: { conditions: [] } }), state);
   await step(get(`${path}/ending`), state);
   await step(post(`${path}/ending/configmaps`, { metadata: { name: 'late' } }));
+  await step(remove(`${path}/default`));
 }
 
 const any = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
