@@ -33,6 +33,8 @@ export interface Taken {
 export class ShardingReport {
   readonly #options: ReportOptions;
   readonly #warnings: WarningLimiter;
+  /** Of this replica's own Lease, since it was last renewed: a warning each half minute, as the replica does nothing meanwhile. */
+  #unrenewed: { readonly since: number; attempts: number; halfMinutes: number } | undefined;
 
   constructor(options: ReportOptions) {
     const { logger, clock } = options;
@@ -71,17 +73,26 @@ export class ShardingReport {
 
   /** A request for a Lease failed. */
   failed(lease: LeaseKind, error: unknown): void {
-    const { leaseDurationMs, name, observer } = this.#options;
+    const { clock, leaseDurationMs, name, observer } = this.#options;
     const { deadlineMs } = timingOf(leaseDurationMs);
     const reason = reasonOf(error);
     emit(observer, 'lease-failure', { fleet: name, lease: lease === 'shard' ? 'shard' : 'replica', message: reason });
     const consequence = `a replica stops its work when it could not renew its own for ${deadlineMs / 1_000} s`;
     const message = `a Lease of fleet ${name} cannot be written or read at the moment (${consequence}): ${reason}`;
     this.#warnings.add(this.#subject(lease), 'lease', { message });
+    if (lease !== 'replica') return;
+    this.#unrenewed ??= { since: clock.uptime(), attempts: 0, halfMinutes: 0 };
+    const attempts = ++this.#unrenewed.attempts;
+    const seconds = Math.round((clock.uptime() - this.#unrenewed.since) / 1_000);
+    const halfMinutes = Math.floor(seconds / 30);
+    if (halfMinutes === this.#unrenewed.halfMinutes) return;
+    this.#unrenewed.halfMinutes = halfMinutes;
+    this.#say('warn', `this replica has not renewed its Lease for ${seconds} s, in ${attempts} attempts: ${reason}`);
   }
 
   /** A request for a Lease has succeeded. */
   succeeded(lease: LeaseKind): void {
+    if (lease === 'replica') this.#unrenewed = undefined;
     this.#warnings.clear(this.#subject(lease), 'lease', `Leases of fleet ${this.#options.name} can be written again`);
   }
 

@@ -36,6 +36,14 @@ describe('replicas that share a fleet, where something fails', () => {
     assert.match(String(one.fleet.list()[0]?.message), why);
   });
 
+  test('say every 30 seconds that their Lease is not renewed, and what they tried', async (t) => {
+    const { hub, startAlone, warnings } = await startReplicas(t, 1);
+    const one = await startAlone();
+    hub.failNext(503, 1_000_000, ({ method }) => method === 'PUT');
+    const reminders = () => warnings.filter((text) => / for [36]\d s, in \d\d+ attempts: .*503/.test(text));
+    await one.passUntil(() => reminders().length === 2);
+  });
+
   test('count the time from the start of the last renewal, however long that took', async (t) => {
     const { hub, startAlone } = await startReplicas(t, 1);
     const { clock, fleet } = await startAlone();
