@@ -123,12 +123,14 @@ describe('a list', () => {
     assert.equal(seen.join(' '), 'x-y/a x-y/b x/a x/b y/a y/b');
   });
 
-  test('of a version that the server forgot is a 410', async (t) => {
+  test('of a version that the server forgot is a 410, from its beginning and from a later page', async (t) => {
     const { cluster, send } = await startApi(t);
-    const { resourceVersion: first } = (await send('GET', configMaps)).body.metadata;
-    cluster.add(configMap('a'));
+    const { resourceVersion: first, continue: token } = (await send('GET', '/api/v1/namespaces?limit=1')).body.metadata;
+    cluster.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } });
     cluster.compact();
-    const late = await send('GET', `${configMaps}?resourceVersion=${first}&resourceVersionMatch=Exact`);
-    assert.deepEqual([late.code, late.body.reason], [410, 'Expired']);
+    for (const query of [`resourceVersion=${first}&resourceVersionMatch=Exact`, `continue=${token}`]) {
+      const late = await send('GET', `/api/v1/namespaces?${query}`);
+      assert.deepEqual([late.code, late.body.reason], [410, 'Expired']);
+    }
   });
 });
