@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { type ResourceType, resourceType } from './built-in-types.ts';
-import { isObject, type Json, type JsonObject, valueAt } from './json.ts';
+import { isList, isObject, type Json, type JsonObject, valueAt } from './json.ts';
 import type { StoredObject } from './objects.ts';
 import { cause, invalid, notImplemented } from './status.ts';
 
@@ -78,6 +78,7 @@ export function customTypes(object: Json): readonly ResourceType[] {
 
 /** The status of a definition whose kind is served. */
 export function established({ status }: StoredObject, now: string): JsonObject {
+  const conditions = valueAt(status, ['conditions']);
   const yes = (type: string, reason: string, message: string) => ({
     type,
     lastTransitionTime: now,
@@ -87,10 +88,13 @@ export function established({ status }: StoredObject, now: string): JsonObject {
   });
   return {
     ...(isObject(status) ? status : {}),
-    conditions: [
-      yes('NamesAccepted', 'NoConflicts', 'no conflicts found'),
-      yes('Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
-    ],
+    conditions:
+      isList(conditions) && conditions.length > 0
+        ? conditions
+        : [
+            yes('NamesAccepted', 'NoConflicts', 'no conflicts found'),
+            yes('Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
+          ],
   };
 }
 

@@ -49,6 +49,14 @@ describe('a CustomResourceDefinition', () => {
   test('may be an option, and must be right', async (t) => {
     const { cluster, send } = await startApi(t, { customResourceDefinitions: [definition('Namespaced')] });
     assert.equal((await send('POST', '/apis/example.com/v1/namespaces/default/widgets', widget('w', 'red'))).code, 201);
+    const conditions = [{ type: 'Established', status: 'False' }];
+    cluster.set({ ...definition('Namespaced'), status: { conditions } });
+    const { body } = await send('GET', `${path}/widgets.example.com`);
+    assert.deepEqual(
+      body.status.conditions,
+      conditions,
+      'that it is established is said where a test says nothing else',
+    );
     const { metadata, ...rest } = definition('Cluster');
     assert.throws(
       () => cluster.add({ metadata: { name: 'other' }, ...rest }),
