@@ -42,22 +42,26 @@ export function versionOf(text: string): number | undefined {
   throw badRequest(`resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: invalid syntax`);
 }
 
-/** The options of a list or a watch. Throws a 400 for what cannot be read. */
+/** The options of a list or a watch. Throws a 400 for what cannot be read, a 422 for a streaming list without its match. */
 export function listOptionsOf(query: URLSearchParams, type: ResourceType, namespace: string | undefined): ListOptions {
   const hasLabels = parseLabelSelector(query.get('labelSelector') ?? '');
   const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', type);
   const isInside = ({ metadata }: StoredObject) => namespace === undefined || metadata.namespace === namespace;
+  const resourceVersionMatch = query.get('resourceVersionMatch') ?? '';
+  const sendInitialEvents = flagOf(query, 'sendInitialEvents');
+  if (sendInitialEvents !== undefined && resourceVersionMatch !== 'NotOlderThan')
+    throw refused('resourceVersionMatch', resourceVersionMatch, 'has to be NotOlderThan with sendInitialEvents');
   return {
     watch: flagOf(query, 'watch') ?? false,
     namespace,
     selects: (object) => isInside(object) && hasFields(object) && hasLabels(object),
     resourceVersion: query.get('resourceVersion') ?? '',
-    resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
+    resourceVersionMatch,
     limit: numberOf(query, 'limit') ?? 0,
     continue: query.get('continue') ?? '',
     timeoutSeconds: numberOf(query, 'timeoutSeconds'),
     allowWatchBookmarks: flagOf(query, 'allowWatchBookmarks') ?? false,
-    sendInitialEvents: flagOf(query, 'sendInitialEvents'),
+    sendInitialEvents,
   };
 }
 

@@ -124,6 +124,8 @@ describe('a watch', () => {
       );
       assert.equal(end?.object.metadata.resourceVersion, resourceVersion);
     }
+    const { code } = await send('GET', `${configMaps}?watch=1&sendInitialEvents=true&timeoutSeconds=1`);
+    assert.equal(code, 422, 'without resourceVersionMatch');
     const quiet = await watch(
       `${configMaps}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
     );
