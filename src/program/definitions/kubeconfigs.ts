@@ -98,7 +98,12 @@ export const publish: Verb = {
   description:
     'Writes a ClusterProfile to the hub for each cluster of a source, and the provider file that reaches them. A run that changes nothing writes nothing. ClusterProfiles of other cluster managers are left alone, and no ClusterProfile, provider file or output holds a credential.',
   options: [
-    { flags: '--from-kubeconfig <file>', about: 'publish the contexts of this kubeconfig', completes: 'files' },
+    {
+      flags: '--from-kubeconfig <file>',
+      about: 'publish the contexts of this kubeconfig',
+      multiple: true,
+      completes: 'files',
+    },
     {
       flags: '--context <pattern>',
       about: 'only contexts of this name, a * stands for any characters; may be repeated',

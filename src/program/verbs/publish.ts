@@ -49,7 +49,7 @@ async function readSettings(call: Call): Promise<Settings> {
   const serviceAccount = readServiceAccount(options);
   const namespace = await homeOf(call);
   return {
-    kubeconfig: options.text('from-kubeconfig'),
+    kubeconfig: options.texts('from-kubeconfig')[0],
     patterns: options.texts('context'),
     namespace,
     providerFile,
@@ -69,8 +69,10 @@ async function readSettings(call: Call): Promise<Settings> {
 /** Throws a `Failure` for options that do not go together. */
 function refuseOptions(options: Options): void {
   const isClusterApi = options.has('from-cluster-api');
-  if ((options.text('from-kubeconfig') !== undefined) === isClusterApi) {
-    throw Failure.usage('publish needs one source', 'give --from-kubeconfig FILE or --from-cluster-api');
+  // Of two kubeconfigs, --prune would delete the ClusterProfiles of the one that is not read.
+  if (options.texts('from-kubeconfig').length + Number(isClusterApi) !== 1) {
+    const hint = 'give --from-kubeconfig FILE or --from-cluster-api, once: two sources need two --cluster-manager';
+    throw Failure.usage('publish needs one source', hint);
   }
   if (options.has('all-namespaces') && !isClusterApi) {
     throw Failure.usage('-A is for --from-cluster-api', 'name the namespace of the ClusterProfiles with -n');

@@ -215,5 +215,7 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     const args = ['publish', '--from-kubeconfig', path('kubeconfig')];
     const usage = await runProgram(t, args, { env });
     assert.deepEqual([usage.exitCode, usage.stderr.split('\n')[0]], [2, 'error: the provider file is missing']);
+    const two = await run('--from-kubeconfig', path('other'), '--prune');
+    assert.deepEqual([two.exitCode, two.stderr.split('\n')[0]], [2, 'error: publish needs one source']);
   });
 });
