@@ -51,6 +51,8 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
   const before = verbFirst(words.slice(0, -1), takesValueSomewhere);
   const verbName = before.find((word, index) => index === 0 && !word.startsWith('-'));
   const all = verbs.map(({ name, summary }) => ({ value: name, about: summary }));
+  // A verb is no value of an option.
+  if (verbName === undefined && takesValueSomewhere(before.at(-1) ?? '')) return [];
   if (verbName === undefined) return [...all, { value: 'help', about: 'show the help of a verb' }];
   if (verbName === 'help') return all;
   const verb = verbs.find(({ name }) => name === verbName);

@@ -24,6 +24,7 @@ describe('completion', () => {
       ['ch', 'check'],
       ['nonsense '],
       ['-n fleet ch', 'check'],
+      ['--context '],
       ['--namespace=fleet get spoke-1', 'spoke-1'],
       ['get -n=fleet spoke-1', 'spoke-1'],
       ['get -clusterprofile-access-provider google=/p spoke-1', 'spoke-1'],
