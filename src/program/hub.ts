@@ -102,7 +102,7 @@ export class HubReader {
       }
       if (!timeout.aborted) throw error;
       const message = `the hub ${this.server} has not answered within ${this.#answerMs / 1_000} s`;
-      throw Failure.hub(message, 'check whether kubectl gets an answer with the same kubeconfig');
+      throw Failure.hub(message, 'try kubectl with the same kubeconfig, or a longer --request-timeout');
     }
   }
 
