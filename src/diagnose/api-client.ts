@@ -39,7 +39,7 @@ export function adviceOn(statusCode: number): string | undefined {
   return statusCode >= 500 ? 'see the log of the API server, its etcd, and what is in front of it' : undefined;
 }
 
-/** The longest answer of a hub, in bytes: 500 ClusterProfiles of the largest size, or some 50,000 ordinary ones. */
+/** The longest answer of a hub, in bytes: a page of 500 ClusterProfiles of the largest size. */
 const maxHubBytes = 256 * 1024 * 1024;
 /** Of a cluster, which is asked for small things only, and may be anybody's. */
 const maxAnswerBytes = 8 * 1024 * 1024;

@@ -27,8 +27,11 @@ import { type Call, hubContextOf, type Options } from './verb.ts';
 
 /** Milliseconds for one answer of the hub. */
 const defaultAnswerMs = 30_000;
-/** How often a request is sent again that may pass. */
+const pageSize = 500;
+/** How often a request is sent again that may pass, and a list begins again whose version has expired. */
 const maxRetries = 3;
+/** The most pages of a list. */
+const maxPages = 1_000;
 /** Milliseconds before the first retry; each pause is twice as long as the one before. */
 const firstPauseMs = 500;
 
@@ -76,14 +79,40 @@ export class HubReader {
     namespace: string | undefined,
     selectors: Selectors = {},
   ): Promise<readonly unknown[]> {
-    const query = new URLSearchParams({ ...selectors });
-    const answer = await this.#get(`${listPath(resource, resource, namespace)}?${query}`);
-    const list = this.#checked(answer, 'list', resource, namespace);
-    // A gateway may answer with a Status and 200, or with a page, which nobody has asked for.
-    const isWhole = textAt(list, 'kind') !== 'Status' && !textAt(list, 'metadata', 'continue');
-    const items = isWhole ? at(list, 'items') : undefined;
-    if (!Array.isArray(items)) throw this.#notAnApiServer();
-    return items;
+    let items: unknown[] = [];
+    let next: string | undefined;
+    let expired = 0;
+    // A gateway that ignores the query gives the first page for ever.
+    const read = new Set<string>();
+    let problem = `it has more than ${maxPages} pages`;
+    for (let page = 0; page < maxPages; page++) {
+      const place = next === undefined ? {} : { continue: next };
+      const query = new URLSearchParams({ limit: String(pageSize), ...selectors, ...place });
+      const answer = await this.#get(`${listPath(resource, resource, namespace)}?${query}`);
+      // The version of the first page has expired while the others were read.
+      if (answer.statusCode === 410 && next !== undefined && expired++ < maxRetries) {
+        items = [];
+        next = undefined;
+        read.clear();
+        continue;
+      }
+      const list = this.#checked(answer, 'list', resource, namespace);
+      // A gateway may answer with a Status and 200.
+      const found = textAt(list, 'kind') === 'Status' ? undefined : at(list, 'items');
+      if (!Array.isArray(found)) throw this.#notAnApiServer();
+      items.push(...found);
+      next = textAt(list, 'metadata', 'continue') || undefined;
+      if (next === undefined) return items;
+      if (read.has(next)) {
+        problem = 'a page continues with one before it';
+        break;
+      }
+      read.add(next);
+    }
+    throw Failure.hub(
+      `the hub ${this.server} does not end its list of ${resource.plural}: ${problem}`,
+      'check what is in front of the API server, or give -n or names',
+    );
   }
 
   async #get(path: string): Promise<Answer> {

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { startCluster } from '../fixtures/fleet.ts';
 import { kubeconfig as kubeconfigOf } from '../fixtures/kubeconfigs.ts';
 import { listen } from '../fixtures/listen.ts';
-import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
+import { clusterOf, profileOf, startOperatedFleet } from '../fixtures/operated-fleet.ts';
 import { runProgram, writeInput, writeKubeconfig } from '../fixtures/program.ts';
 
 describe('clusterprofile, where the hub is slow, busy or refuses', () => {
@@ -22,24 +22,42 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
     assert.deepEqual([hangs.exitCode, wrong.exitCode], [4, 2]);
   });
 
-  test('ends with an error where a list is not the whole of it', async (t) => {
-    const body = JSON.stringify({ metadata: { continue: 'next' }, items: [] });
-    const { port } = await listen(
-      t,
-      createServer((_request, response) => response.end(body)),
+  test('ends with an error where a list never ends', async (t) => {
+    const endless = async (next: (page: number) => string) => {
+      let page = 0;
+      const body = () => ({ metadata: { continue: next(page++) }, items: [] });
+      const server = createServer((_request, response) => response.end(JSON.stringify(body())));
+      const { port } = await listen(t, server);
+      const text = kubeconfigOf({ exec: null, cluster: { server: `http://127.0.0.1:${port}` } });
+      return runProgram(t, ['get', '--kubeconfig', await writeInput(t, 'kubeconfig', text)]);
+    };
+    const [repeated, more] = await Promise.all([
+      endless((page) => `page-${page % 3}`),
+      endless((page) => `page-${page}`),
+    ]);
+    assert.match(
+      repeated.stderr,
+      /^error: the hub http\S+ does not end its list of clusterprofiles: a page continues with/,
     );
-    const text = kubeconfigOf({ exec: null, cluster: { server: `http://127.0.0.1:${port}` } });
-    const { stderr, exitCode } = await runProgram(t, ['get', '--kubeconfig', await writeInput(t, 'kubeconfig', text)]);
-    assert.match(stderr, /^error: http:\S+ does not answer as a Kubernetes API server does\nhint:/);
-    assert.equal(exitCode, 4);
+    assert.match(
+      more.stderr,
+      /^error: the hub http\S+ does not end its list of clusterprofiles: it has more than 1000 pages\nhint:/,
+    );
+    assert.deepEqual([repeated.exitCode, more.exitCode], [4, 4]);
   });
 
-  test('asks again where the hub is busy, starts or drops the connection', async (t) => {
-    const { hub, env } = await startOperatedFleet(t);
+  test('asks again where the hub is busy, starts or drops the connection, and begins a list again that has expired', async (t) => {
+    const { hub, env, spoke } = await startOperatedFleet(t);
     for (const behaviour of [429, 503, 'reset'] as const) hub.failNext(behaviour);
     // kubectl's 0: no limit.
-    const { stderr, exitCode } = await runProgram(t, ['get', 'spoke-0', '-o', 'name', '--request-timeout=0'], { env });
-    assert.deepEqual([stderr, exitCode], ['', 0]);
+    const first = await runProgram(t, ['get', 'spoke-0', '-o', 'name', '--request-timeout=0'], { env });
+    assert.deepEqual([first.stderr, first.exitCode], ['', 0]);
+    // More than a page.
+    hub.add(Array.from({ length: 500 }, (_, index) => profileOf(`more-${index}`, 'google', clusterOf(spoke))));
+    hub.failNext(410, 1, ({ url }) => url.includes('continue='));
+    const all = await runProgram(t, ['get', '-o', 'name'], { env });
+    assert.deepEqual([all.stderr, new Set(all.stdout.split('\n')).size], ['', 510]);
+    assert.equal(all.stdout.split('\n').length, 510);
   });
 
   test('tells what the hub refuses, what to ask for, what it says itself where it fails, and what a name was meant to be', async (t) => {
