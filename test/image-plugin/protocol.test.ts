@@ -12,7 +12,6 @@ const entry = { username: 'u', password: 'p' };
 describe("a plugin's own answer", () => {
   for (const [answer, message] of [
     [undefined, /^the plugin's answer: must be an object with auth$/],
-    [null, /must be an object with auth$/],
     [[], /must be an object with auth$/],
     [{}, /answer: auth: must be an object of \{ username, password \} by pattern of images, or null$/],
     [{ auth: [entry] }, /answer: auth: must be an object of/],
@@ -37,10 +36,7 @@ describe("a plugin's own answer", () => {
       { auth: {}, cacheDurationMs: Infinity },
       /cacheDurationMs: must be a number of milliseconds, less than 292 years$/,
     ],
-    [{ auth: {}, cacheDurationMs: -Infinity }, /cacheDurationMs: must be/],
-    [{ auth: {}, cacheDurationMs: Number.NaN }, /cacheDurationMs: must be/],
     [{ auth: {}, cacheDurationMs: 1e24 }, /cacheDurationMs: must be/],
-    [{ auth: {}, cacheDurationMs: '10m' }, /cacheDurationMs: must be/],
     [{ auth: { 'r.io': { username: 'u', password: 'x'.repeat(2 ** 20) } } }, /is over 1048576 bytes, the most that/],
   ] as const) {
     test(`is refused where it is ${inspect(answer, { maxStringLength: 10 })}`, () => {
