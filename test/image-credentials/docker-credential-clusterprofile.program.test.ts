@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { respond, startImageProviders } from '../fixtures/image-plugins.ts';
+import { respond, startImageProviders, tokenAttributes } from '../fixtures/image-plugins.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -57,7 +57,6 @@ describe('docker-credential-clusterprofile', () => {
   });
 
   test('a provider that was not asked is named on stderr, with the reason, where nothing was found', async (t) => {
-    const tokenAttributes = { serviceAccountTokenAudience: 'a', cacheType: 'Token', requireServiceAccount: true };
     const run = await startHelper(t, respond(auth), ['gcr.io'], { tokenAttributes });
     for (const [verb, expected] of [
       ['get', 'credentials not found in native keychain'],
