@@ -52,6 +52,7 @@ describe('replicas that share the objects of a hub', () => {
     await one.leave();
     // The clock of the other one has not moved.
     await until(t, () => names.every((name) => two.seen.includes(name)));
+    assert.equal(leases('replica').length, 1, 'its own Lease is gone');
   });
 
   test('reconcile what a watch names and nobody has made yet, in the replica that has it', async (t) => {

@@ -71,18 +71,6 @@ describe('replicas that share a fleet', () => {
     assert.deepEqual([...aborted].toSorted(), engagedIn(two.fleet));
   });
 
-  test('take over at once from one that ends in order', async (t) => {
-    const { start, leases } = await startReplicas(t, clusters);
-    const [one, two] = [start('one'), start('two')];
-    one.run();
-    two.run();
-    await shared(t, clusters, one, two);
-    await one.leave();
-    // The clock of the other one has not moved.
-    await shared(t, clusters, two);
-    assert.equal(leases('replica').length, 1, 'its own Lease is gone');
-  });
-
   test('leave all shards to the others where the weight is 0', async (t) => {
     const { start } = await startReplicas(t, clusters);
     const [one, two] = [start('one', { weight: 0 }), start('two')];
