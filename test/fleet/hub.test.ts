@@ -36,15 +36,4 @@ describe('a hub', () => {
     assert.equal(fleet.get('fleet/one'), engaged);
     assert.ok(!engaged.signal.aborted);
   });
-
-  test('with a namespace that may not be read holds no other namespace up, and is told which verbs on which resource', async (t) => {
-    const { hub, publish, spoke, run, warnings } = await startHub(t);
-    publish('good/one', await spoke());
-    hub.failNext(403, 1_000, ({ url }) => url.includes('/namespaces/bad/'));
-    const fleet = run({ namespaces: ['bad', 'good'] });
-    await fleet.synced();
-    assert.ok(isEngaged(fleet, 'good/one'));
-    const advice = /status 403.*allow the verbs get, list and watch on clusterprofiles\.multicluster\.x-k8s\.io/;
-    assert.match(warnings[0] ?? '', advice);
-  });
 });

@@ -111,7 +111,8 @@ describe('watchProfiles', () => {
     const lists = watchProfiles(config, { namespaces: ['bad', 'good'], logger, clock });
     t.after(() => lists.return());
     assert.deepEqual(namesOf((await lists.next()).value ?? []), ['good/one']);
-    assert.match(warnings.join('\n'), /allow the verbs get, list and watch on clusterprofiles/);
+    const advice = /status 403.*allow the verbs get, list and watch on clusterprofiles\.multicluster\.x-k8s\.io/;
+    assert.match(warnings.join('\n'), advice);
     isForbidden = false;
     const both = lists.next();
     clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
