@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import type { Wire } from '../../src/fleet/index.ts';
-import { startEngaged } from '../fixtures/fleet-hub.ts';
+import { startEngaged } from '../fixtures/controllers.ts';
 import { until } from '../fixtures/until.ts';
 
 test('a resource of a cluster writes what an informer reads, and asks for no kinds that a cache knows', async (t) => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type EventRegarding, Events } from '../../src/fleet/events.ts';
 import type { TestObject } from '../../src/testing/index.ts';
-import { map } from '../fixtures/controllers.ts';
+import { map, startEngaged } from '../fixtures/controllers.ts';
 import { newNamespace, startCluster } from '../fixtures/fleet.ts';
-import { restConfigFor, startEngaged } from '../fixtures/fleet-hub.ts';
+import { restConfigFor } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 

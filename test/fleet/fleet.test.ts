@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import type { Fleet } from '../../src/fleet/index.ts';
 import { ConfigurationError } from '../../src/index.ts';
-import { configMaps } from '../fixtures/controllers.ts';
+import { configMaps, startOne } from '../fixtures/controllers.ts';
 import { isEngaged, namesOf, startHub, stateOf } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { thrownBy } from '../fixtures/thrown.ts';
@@ -35,9 +35,8 @@ describe('a fleet', () => {
   });
 
   test('says why a cluster cannot be used', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
+    const { publish, run } = await startOne(t);
     publish('dead', 'https://127.0.0.1:1');
-    publish('one', await spoke());
     const fleet = run();
     const refused = (name: string, code: string, message: RegExp | string) =>
       assert.throws(() => fleet.get(name), { name: 'FleetError', code, message });
@@ -75,8 +74,7 @@ describe('a fleet', () => {
   });
 
   test('ends in order when it is told to, and cannot run twice', async (t) => {
-    const { publish, spoke, fleet: make } = await startHub(t);
-    publish('one', await spoke());
+    const { fleet: make } = await startOne(t);
     const clock = new ManualClock();
     const fleet = make({ clock });
     const stop = new AbortController();

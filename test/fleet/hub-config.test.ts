@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Fleet, LeaderElection, reflect } from '../../src/fleet/index.ts';
+import { startOne } from '../fixtures/controllers.ts';
 import { isEngaged, kubeconfigFor, startHub } from '../fixtures/fleet-hub.ts';
 import { impatientConfig } from '../fixtures/impatient.ts';
 import { listen } from '../fixtures/listen.ts';
@@ -37,10 +38,8 @@ async function startWay(t: TestContext, url: string) {
 }
 
 test('a fleet sees its hub again when the connection has died silently', async (t) => {
-  const { hub, run, publish, spoke } = await startHub(t);
+  const { hub, run, publish, cluster } = await startOne(t);
   const way = await startWay(t, hub.url);
-  const cluster = await spoke();
-  publish('one', cluster);
   const { certificateAuthorityData } = hub;
   const liveness = { pingIntervalMs: 500 };
   const fleet = run({ hub: impatientConfig(t, { url: way.url, certificateAuthorityData }, liveness) });

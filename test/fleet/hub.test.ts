@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isEngaged, startHub, stateOf } from '../fixtures/fleet-hub.ts';
+import { startOne } from '../fixtures/controllers.ts';
+import { isEngaged, stateOf } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a hub', () => {
   test('without the CRD is told which manifest to apply, and the fleet goes on when it appears', async (t) => {
-    const { hub, publish, spoke, run, warnings } = await startHub(t);
+    const { hub, run, warnings } = await startOne(t);
     const clock = new ManualClock();
     let missing = true;
-    publish('one', await spoke());
     hub.failNext(404, 1_000, ({ url }) => missing && url.startsWith('/apis/multicluster'));
     const fleet = run({ clock });
     const ms = await clock.waiting((wait) => wait >= 800 && wait < 30_000);
@@ -21,9 +21,7 @@ describe('a hub', () => {
   });
 
   test('that goes away leaves every cluster as it is, and is read again when it comes back', async (t) => {
-    const { hub, publish, withdraw, spoke, run } = await startHub(t);
-    const cluster = await spoke();
-    publish('one', cluster);
+    const { hub, publish, withdraw, cluster, run } = await startOne(t);
     publish('two', cluster);
     const fleet = run();
     await fleet.synced();

@@ -3,15 +3,13 @@ import { describe, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { FleetMetrics } from '../../src/fleet/index.ts';
 import { published } from '../fixtures/channel.ts';
+import { configMaps, startOne } from '../fixtures/controllers.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
 import { scraped } from '../fixtures/measured.ts';
 import { until } from '../fixtures/until.ts';
 
-async function startFleetWith(t: Parameters<typeof startHub>[0], clusterLabel: boolean) {
-  const parts = await startHub(t);
-  const cluster = await parts.spoke();
-  cluster.add(['a', 'b'].map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } })));
-  parts.publish('one', cluster);
+async function startFleetWith(t: Parameters<typeof startOne>[0], clusterLabel: boolean) {
+  const parts = await startOne(t, ['a', 'b']);
   parts.publish('dead', 'https://127.0.0.1:1');
   const registry = new Registry();
   const metrics = new FleetMetrics({ registry, clusterLabel });
@@ -19,7 +17,7 @@ async function startFleetWith(t: Parameters<typeof startHub>[0], clusterLabel: b
   let failures = 0;
   fleet.controller({
     name: 'maps',
-    for: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' },
+    for: configMaps,
     concurrency: 7,
     reconcile: ({ name }) => {
       if (name === 'b' && failures++ < 2) throw new Error('not yet');

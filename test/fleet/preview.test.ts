@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fleet } from '../../src/fleet/index.ts';
-import { configMaps, map } from '../fixtures/controllers.ts';
-import { isEngaged, startHub } from '../fixtures/fleet-hub.ts';
+import { configMaps, map, startOne } from '../fixtures/controllers.ts';
+import { isEngaged } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -31,10 +31,7 @@ function addController(fleet: Fleet) {
 
 describe('a fleet with preview: true', () => {
   test('runs its controllers, writes nothing to clusters and hub, says what the same controllers then write, and leaves the hub that it was given open', async (t) => {
-    const { hub, hubConfig, publish, spoke, fleet: make, warnings } = await startHub(t);
-    const cluster = await spoke();
-    cluster.add([map('a'), map('old')]);
-    publish('one', cluster);
+    const { hub, hubConfig, cluster, fleet: make, warnings } = await startOne(t, ['a', 'old']);
     const stored = () =>
       [hub, cluster].flatMap((server) => [
         server.list({ apiVersion: 'v1', kind: 'ConfigMap' }),

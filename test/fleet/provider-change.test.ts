@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { clusterOf } from '../../src/fleet/membership/identity.ts';
 import { CredentialProviders } from '../../src/index.ts';
-import { isEngaged, startHub, stateOf } from '../fixtures/fleet-hub.ts';
+import { startOne } from '../fixtures/controllers.ts';
+import { isEngaged, stateOf } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 
 test('a changed provider file engages anew what uses the provider, at once, and tries what failed', async (t) => {
-  const { publish, spoke, plugin, fleet: make, logger } = await startHub(t);
+  const { publish, cluster, plugin, fleet: make, logger } = await startOne(t);
   const file = join(plugin.directory, 'providers.json');
   const write = async (timeoutHint: string, names: readonly string[]) => {
     const { command } = plugin;
@@ -19,8 +20,6 @@ test('a changed provider file engages anew what uses the provider, at once, and 
   await write('first', ['fake']);
   const providers = CredentialProviders.fromFile(file, { watchProviderFile: true, logger });
   t.after(() => providers.close());
-  const cluster = await spoke();
-  publish('one', cluster);
   const fleet = make({ providers, identify: clusterOf });
   fleet.run();
   await fleet.synced();

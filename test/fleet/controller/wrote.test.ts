@@ -5,7 +5,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { isSelected } from '../../../src/fleet/controller/requests.ts';
 import type { KubernetesObject, ReconcileContext, WrittenObject } from '../../../src/fleet/index.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
-import { configMaps, map } from '../../fixtures/controllers.ts';
+import { configMaps, map, startOne } from '../../fixtures/controllers.ts';
 import { isEngaged, restConfigFor, startHub } from '../../fixtures/fleet-hub.ts';
 import { listen } from '../../fixtures/listen.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
@@ -185,10 +185,8 @@ describe('a controller that creates a child if its cache has none, with a slow w
 
 for (const how of ['by itself', 'also with wrote', 'by another client'])
   test(`a controller of the clusters that writes to the hub (${how}) waits for the cache of the hub, and for no other one`, async (t) => {
-    const { hub, spoke, publish, run, warnings } = await startHub(t);
+    const { hub, cluster, run, warnings } = await startOne(t);
     const slow = await startSlowWatches(t, hub);
-    const cluster = await spoke();
-    publish('one', cluster);
     const clock = new ManualClock();
     const fleet = run({ clock, hub: restConfigFor(slow, 'hub') });
     const onHub = { apiVersion: 'v1', kind: 'Secret', namespace: 'reports' };

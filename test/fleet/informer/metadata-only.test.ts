@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ConfigMap, configMaps, map } from '../../fixtures/controllers.ts';
-import { startEngaged } from '../../fixtures/fleet-hub.ts';
+import { type ConfigMap, configMaps, map, startEngaged } from '../../fixtures/controllers.ts';
 import { startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
 

@@ -5,8 +5,8 @@ import { ApiError } from '../../../src/fleet/index.ts';
 import { Attempts } from '../../../src/fleet/membership/attempts.ts';
 import { failureOf } from '../../../src/fleet/membership/status.ts';
 import { WarningLimiter } from '../../../src/observability/warning-limiter.ts';
-import { gate, map, note } from '../../fixtures/controllers.ts';
-import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
+import { gate, note, startOne } from '../../fixtures/controllers.ts';
+import { isEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -32,10 +32,8 @@ describe('a cluster in Backoff', () => {
   });
 
   test('because a function of its author fails is tried at once when its profile has changed since', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    const [before, after] = [await spoke(), await spoke()];
-    before.add(map('a'));
-    publish('one', before);
+    const { publish, spoke, run } = await startOne(t, ['a']);
+    const after = await spoke();
     const clock = new ManualClock();
     const fleet = run({ clock });
     const hold = gate(t);

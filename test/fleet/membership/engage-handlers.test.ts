@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cluster } from '../../../src/fleet/index.ts';
+import { configMaps, startOne } from '../../fixtures/controllers.ts';
 import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
 
 describe('an onEngage function', () => {
   test('that throws puts the cluster into Backoff and nothing else, whenever it is told', async (t) => {
-    const { publish, spoke, run, warnings } = await startHub(t);
-    publish('one', await spoke());
+    const { publish, spoke, run, warnings } = await startOne(t);
     publish('two', await spoke());
     const fleet = run();
     const told: Cluster[] = [];
@@ -31,8 +31,7 @@ describe('an onEngage function', () => {
   });
 
   test('is told of every cluster before it can be used, whenever it comes, once for each time that it was given, until it is disposed of', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    publish('one', await spoke());
+    const { publish, spoke, run } = await startOne(t);
     const fleet = run();
     const told = new Map<number, number>();
     let engaged = false;
@@ -76,9 +75,8 @@ describe('an onEngage function', () => {
 
   for (const isLate of [false, true]) {
     test(`that never ends puts the cluster into Backoff after a while, and says what to do${isLate ? ', also where the cluster was engaged before it came' : ''}`, async (t) => {
-      const { publish, spoke, run } = await startHub(t);
+      const { run } = await startOne(t);
       const clock = new ManualClock();
-      publish('one', await spoke());
       const fleet = run({ clock });
       if (isLate) await until(t, () => stateOf(fleet, 'one') === 'Engaged ENGAGED');
       const told = Promise.withResolvers<void>();
@@ -96,17 +94,15 @@ describe('an onEngage function', () => {
 
 describe('an onDisengage function', () => {
   test('is told of a cluster that has left, with the reason, when its work has ended, until it is disposed of', async (t) => {
-    const { publish, withdraw, spoke, run } = await startHub(t);
-    const server = await spoke();
-    server.add({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } });
-    for (const name of ['one', 'two', 'three']) publish(name, server);
+    const { publish, withdraw, cluster: server, run } = await startOne(t, ['a']);
+    for (const name of ['two', 'three']) publish(name, server);
     const fleet = run();
     const told: string[] = [];
     const ended = Promise.withResolvers<void>();
     let working = 0;
     fleet.controller({
       name: 'slow to end',
-      for: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' },
+      for: configMaps,
       reconcile: async (_request, { signal }) => {
         working += 1;
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -138,10 +134,9 @@ describe('an onDisengage function', () => {
   });
 
   test('is not told of a cluster that was never engaged, and what it throws is logged', async (t) => {
-    const { publish, withdraw, spoke, run, warnings } = await startHub(t);
+    const { publish, withdraw, spoke, run, warnings } = await startOne(t);
     publish('dead', 'https://127.0.0.1:1');
     publish('refused', await spoke());
-    publish('one', await spoke());
     const fleet = run();
     fleet.onEngage(({ name }) => {
       if (name === 'fleet/refused') throw new Error('no room');

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { startOne } from '../../fixtures/controllers.ts';
 import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
 
 describe('a cluster that fails', () => {
   test('is tried again with growing pauses, five minutes at most', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
+    const { cluster, run } = await startOne(t);
     const clock = new ManualClock();
-    const cluster = await spoke();
     cluster.failNext(500, 1_000, ({ url }) => url === '/version');
-    publish('one', cluster);
     const pauses: number[] = [];
     const tell = (_fields: object, message: string) => {
       const [, seconds] = /next try in (\d+) s/.exec(message) ?? [];
@@ -69,10 +68,9 @@ describe('a cluster that fails', () => {
   });
 
   test('while its plugin runs, or waits for a place, is given up when its profile goes, and not after engageTimeoutMs', async (t) => {
-    const { publish, spoke, plugin, run, withdraw } = await startHub(t);
+    const { publish, spoke, plugin, run, withdraw } = await startOne(t);
     const clock = new ManualClock();
     await plugin.answer({ token: 'token-1', delayMs: 30_000 });
-    publish('one', await spoke());
     publish('two', await spoke());
     const fleet = run({ clock });
     await until(

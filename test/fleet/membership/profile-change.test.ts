@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { gate, note, startOne } from '../../fixtures/controllers.ts';
-import { isEngaged, startEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
+import { gate, note, startEngaged, startOne } from '../../fixtures/controllers.ts';
+import { isEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { turns, until } from '../../fixtures/until.ts';
 
@@ -79,10 +79,8 @@ describe('a profile that changes', () => {
   }
 
   test('by being deleted and made again waits out no pause of the one that was', async (t) => {
-    const { publish, withdraw, spoke, run } = await startHub(t);
-    const cluster = await spoke();
+    const { publish, withdraw, cluster, run } = await startOne(t);
     cluster.failNext(500, 1, ({ url }) => url === '/version');
-    publish('one', cluster);
     const fleet = run({ clock: new ManualClock() });
     await until(t, () => stateOf(fleet, 'one') === 'Backoff REQUEST/STATUS_500');
     withdraw('one');

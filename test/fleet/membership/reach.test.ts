@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { ClusterChange, Fleet } from '../../../src/fleet/index.ts';
-import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
+import { startOne } from '../../fixtures/controllers.ts';
+import { isEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { engagedIn, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
@@ -35,19 +36,9 @@ function notes(fleet: Fleet) {
   return { changes, told, reconciled };
 }
 
-async function startWatched(t: TestContext) {
-  const clock = new ManualClock();
-  const parts = await startHub(t);
-  const cluster = await parts.spoke();
-  parts.publish('one', cluster);
-  const failWhile = (isAway: () => boolean) =>
-    cluster.failNext(500, 1_000_000, ({ url }) => isAway() && url.includes('/version'));
-  return { ...parts, clock, cluster, failWhile };
-}
-
 describe("a controller with on: 'fleet'", () => {
   test('is told at the start of each cluster that is engaged, of one that comes later, and nothing by a fleet that ends', async (t) => {
-    const { publish, spoke, run } = await startWatched(t);
+    const { publish, spoke, run } = await startOne(t);
     const fleet = run();
     const { told, reconciled } = notes(fleet);
     await until(t, () => reconciled.length === 1);
@@ -59,9 +50,10 @@ describe("a controller with on: 'fleet'", () => {
   });
 
   test('is told of an engaged cluster that stops answering, after the grace and of no shorter outage, and when it is back', async (t) => {
-    const { clock, failWhile, run } = await startWatched(t);
+    const { cluster, run } = await startOne(t);
+    const clock = new ManualClock();
     let isAway = false;
-    failWhile(() => isAway);
+    cluster.failNext(500, 1_000_000, ({ url }) => isAway && url.includes('/version'));
     const { changes, told } = notes(run({ clock }));
     await until(t, () => told().length === 1);
     isAway = true;
@@ -86,7 +78,8 @@ describe("a controller with on: 'fleet'", () => {
   });
 
   test('is told of a cluster that was away when the process started, after the grace, and that it is gone', async (t) => {
-    const { clock, publish, withdraw, run } = await startWatched(t);
+    const { publish, withdraw, run } = await startOne(t);
+    const clock = new ManualClock();
     publish('away', 'https://127.0.0.1:1');
     const fleet = run({ clock });
     const { told, changes } = notes(fleet);
@@ -102,7 +95,7 @@ describe("a controller with on: 'fleet'", () => {
   });
 
   test('is told that a cluster is gone when its reconciles have ended, and that another one of its name came', async (t) => {
-    const { hub, publish, withdraw, spoke, run, cluster } = await startWatched(t);
+    const { hub, publish, withdraw, spoke, run, cluster } = await startOne(t);
     const fleet = run();
     const { told } = notes(fleet);
     await until(t, () => told().length === 1);
