@@ -136,14 +136,6 @@ describe('a clock that steps', () => {
     assert.equal(await plugin.runs(), 3);
   });
 
-  test('back keeps the credential, and runs nothing', async (t) => {
-    const { plugin, clock, token } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
-    await token();
-    clock.now -= minutes(600);
-    for (let i = 0; i < 20; i++) assert.equal(await token(), 'Bearer a');
-    assert.equal(await plugin.runs(), 1);
-  });
-
   test('back does not hold a failing plugin back for longer than was said', async (t) => {
     const { plugin, clock, token } = await startSource(t, { exitCode: 1 });
     await assert.rejects(token);
@@ -155,12 +147,12 @@ describe('a clock that steps', () => {
     assert.equal(await plugin.runs(), 2);
   });
 
-  test('to and fro does not make a hot loop', async (t) => {
+  test('back, or to and fro, keeps the credential, and runs nothing', async (t) => {
     const { clock, token } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
     const runs = published(t, 'plugin-run-start');
     for (let i = 0; i < 200; i++) {
-      clock.now = start + (i % 2) * 500;
-      await token();
+      clock.now = start - (i % 2) * minutes(600);
+      assert.equal(await token(), 'Bearer a');
     }
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(runs.length, 1);
@@ -228,14 +220,5 @@ describe('a failing plugin', () => {
     assert.equal(await overtaken, 'Bearer correct-horse-battery');
     await plugin.answer({ exitCode: 1, stderr: 'refused: correct-horse-battery' });
     await assert.rejects(token, ({ message }: PluginError) => message.endsWith('stderr: refused: [redacted]'));
-  });
-
-  test('is run at once after invalidate()', async (t) => {
-    const { plugin, source, token } = await startSource(t, { exitCode: 1 });
-    await assert.rejects(token);
-    await plugin.answer({ token: 'a' });
-    await assert.rejects(token);
-    source.invalidate();
-    assert.equal(await token(), 'Bearer a');
   });
 });
