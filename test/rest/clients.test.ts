@@ -3,7 +3,6 @@ import { describe, test } from 'node:test';
 import {
   AuthenticationV1Api,
   CoreV1Api,
-  KubernetesObjectApi,
   PatchStrategy,
   setHeaderOptions,
   VersionApi,
@@ -44,25 +43,6 @@ describe('every kind of client', () => {
       assert.deepEqual(names, ['ADDED default', 'ADDED kube-system', 'ADDED later']);
     });
   }
-
-  test('KubernetesObjectApi creates, applies, reads, lists and deletes', async (t) => {
-    const { cluster, config } = await startFleet(t);
-    const objects = KubernetesObjectApi.makeApiClient(config);
-    const namespace = (name: string, labels: Record<string, string> = {}) => ({
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name, labels },
-    });
-    await objects.create(namespace('one'));
-    const two = namespace('two', { a: 'b' });
-    const applied = await objects.patch(two, undefined, undefined, 'me', true, PatchStrategy.ServerSideApply);
-    assert.equal(applied.metadata?.labels?.a, 'b');
-    assert.equal((await objects.read(namespace('two'))).metadata?.name, 'two');
-    await objects.delete(namespace('one'));
-    const names = (await objects.list('v1', 'Namespace')).items.map(({ metadata }) => metadata?.name);
-    assert.deepEqual(names, ['default', 'kube-system', 'two']);
-    assert.equal(cluster.stats.unauthorized, 0);
-  });
 
   test('server-side apply through a generated API, replayed after a 401', async (t) => {
     const { cluster, plugin, config } = await startFleet(t);

@@ -7,7 +7,7 @@ import {
   Observable,
   type ObservableMiddleware,
 } from '@kubernetes/client-node';
-import { PluginError, type RestConfig } from '../../src/index.ts';
+import type { RestConfig } from '../../src/index.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 
@@ -58,14 +58,6 @@ describe("generated clients behave as on client-node's own library", () => {
       assert.deepEqual(ours, theirs);
     });
   }
-
-  test('a plugin that fails', async (t) => {
-    const { config } = await startFleet(t, { answer: { exitCode: 1 } });
-    const isOurs = (error: unknown) => error instanceof PluginError && error.profile === 'fleet/spoke';
-    await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), isOurs);
-    // fetch wraps whatever it fails with.
-    await assert.rejects(onFetch(config).listNamespace(), (error: Error) => isOurs(error.cause));
-  });
 
   test('an aborted request', async (t) => {
     const { config, cluster } = await startFleet(t);
