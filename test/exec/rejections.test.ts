@@ -24,16 +24,12 @@ function refreshes(refuses: Pattern, seconds: number, clock = (now: number) => n
 }
 
 const half = new Random(1);
-const tenth = new Random(2);
 const patterns: Readonly<Record<string, Pattern>> = {
   'every other request': (request) => request % 2 === 1,
-  'every third request': (request) => request % 3 === 0,
   'every tenth request': (request) => request % 10 === 0,
   'two requests in three': (request) => request % 3 !== 0,
   'every request': () => true,
   'requests that reach one of two replicas': () => half.chance(0.5),
-  'requests that reach one of ten replicas': () => tenth.chance(0.1),
-  'a burst of ten requests in a hundred': (request) => request % 100 < 10,
   'a minute of requests in ten': (request) => request % 18_000 < 1_800,
 };
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { CredentialProviders } from '../../src/index.ts';
 import { startCertified } from '../fixtures/certified.ts';
-import { profileFor, startCluster } from '../fixtures/fleet.ts';
+import { profileFor, startCluster, startProviders } from '../fixtures/fleet.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -41,10 +40,7 @@ describe('rotation', () => {
       t,
       `if [ -e "$DIR/flag" ]; then rm "$DIR/flag"\n${answers[0]}\nelse : > "$DIR/flag"\n${answers[1]}\nfi`,
     );
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-    const providers = new CredentialProviders([{ name: 'fake', execConfig }]);
-    t.after(() => providers.close());
-    const config = providers.getConfig(profileFor(cluster));
+    const config = startProviders(t, plugin).getConfig(profileFor(cluster));
     const core = config.makeApiClient(CoreV1Api);
     const rotations = async (count: number) => {
       for (let i = 0; i < count; i++) {
