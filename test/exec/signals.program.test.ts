@@ -8,7 +8,7 @@ import { execa } from 'execa';
 import { ended, shellPlugin } from '../fixtures/script.ts';
 
 const library = new URL('../../dist/index.js', import.meta.url);
-const hangingPlugin = `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`;
+const leavePid = 'echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"';
 
 /** How a program listens for SIGTERM before its first plugin run; `stopping` settles when it got one. */
 const idioms = {
@@ -33,25 +33,23 @@ const places = {
 };
 const isAlone = (place: string) => place === 'PID 1';
 
-const program = (
-  listen: string,
-  target: string,
-  plugin: { readonly command: string; readonly folder: string } | undefined,
-) => `
+type Plugin = Awaited<ReturnType<typeof shellPlugin>>;
+
+/** A program that does something first, begins a plugin run, and then does something else. */
+const program = ({ command, folder }: Plugin, first: string, then: string) => `
   import { existsSync } from 'node:fs';
   import { setImmediate } from 'node:timers/promises';
   import { CredentialProviders } from '${library}';
-  ${listen}
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin?.command ?? 'none'}' };
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${command}' };
   const providers = new CredentialProviders([{ name: 'a', execConfig }]);
+  const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
+  ${first}
+  providers.getConfig({ status }).ready().catch(() => {});
+  while (!existsSync('${folder}/pid')) await setImmediate();
+  ${then}`;
+
+const drain = (target: string) => `
   const keepAlive = setInterval(() => {}, 1_000);
-  ${
-    plugin
-      ? `const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
-         providers.getConfig({ status }).ready().catch(() => {});
-         while (!existsSync('${plugin.folder}/pid')) await setImmediate();`
-      : ''
-  }
   process.kill(${target}, 'SIGTERM');
   // The kernel ignores a signal to PID 1 that has no handler.
   if (process.pid !== 1 || process.listenerCount('SIGTERM') > 0) await stopping;
@@ -63,50 +61,36 @@ const program = (
 describe('SIGTERM', () => {
   for (const [place, { starter, target }] of Object.entries(places)) {
     for (const [idiom, listen] of Object.entries(idioms)) {
-      for (const withPlugin of [false, true]) {
-        const isHandled = idiom !== 'no handler';
-        const what = isHandled ? 'reaches its handler, and it drains' : isAlone(place) ? 'is ignored' : 'ends it';
-        test(`to a program as ${place} with ${idiom} ${what}${withPlugin ? ', while a plugin runs' : ''}`, async (t) => {
-          const plugin = await shellPlugin(t, hangingPlugin);
-          const code = program(listen, target, withPlugin ? plugin : undefined);
-          const [file = '', ...args] = [...starter, process.execPath, '--input-type=module', '--eval', code];
-          const { stdout, signal, exitCode, stderr } = await execa(file, args, {
-            reject: false,
-            cancelSignal: t.signal,
-            forceKillAfterDelay: 100,
-          });
-          const pid =
-            withPlugin && !isAlone(place) ? Number(await readFile(join(plugin.folder, 'pid'), 'utf8')) : undefined;
-          if (isHandled || isAlone(place)) {
-            const left = idiom === 'process.on' ? 1 : 0;
-            assert.deepEqual([stdout, exitCode], [`drained ${left}`, 0], stderr);
-            if (pid !== undefined) await ended(t, pid);
-          } else {
-            const expected = place === 'a child' ? ['', 'SIGTERM', undefined] : ['', undefined, 143];
-            assert.deepEqual([stdout, signal, exitCode], expected, stderr);
-            // Nothing of Node's runs any more then: the plugin goes on in its own session.
-            if (pid !== undefined) process.kill(pid, 'SIGKILL');
-          }
+      const isHandled = idiom !== 'no handler';
+      const what = isHandled ? 'reaches its handler, and it drains' : isAlone(place) ? 'is ignored' : 'ends it';
+      test(`to a program as ${place} with ${idiom} ${what}, while a plugin runs`, async (t) => {
+        const plugin = await shellPlugin(t, `${leavePid}; exec sleep 1000`);
+        const code = program(plugin, listen, drain(target));
+        const [file = '', ...args] = [...starter, process.execPath, '--input-type=module', '--eval', code];
+        const { stdout, signal, exitCode, stderr } = await execa(file, args, {
+          reject: false,
+          cancelSignal: t.signal,
+          forceKillAfterDelay: 100,
         });
-      }
+        const pid = isAlone(place) ? undefined : Number(await readFile(join(plugin.folder, 'pid'), 'utf8'));
+        if (isHandled || isAlone(place)) {
+          const left = idiom === 'process.on' ? 1 : 0;
+          assert.deepEqual([stdout, exitCode], [`drained ${left}`, 0], stderr);
+          if (pid !== undefined) await ended(t, pid);
+        } else {
+          const expected = place === 'a child' ? ['', 'SIGTERM', undefined] : ['', undefined, 143];
+          assert.deepEqual([stdout, signal, exitCode], expected, stderr);
+          // Nothing of Node's runs any more then: the plugin goes on in its own session.
+          if (pid !== undefined) process.kill(pid, 'SIGKILL');
+        }
+      });
     }
   }
 });
 
 test('plugins that run end with this process, and all that they have started, when it exits', async (t) => {
-  const plugin = await shellPlugin(
-    t,
-    `sleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid.new"\nmv "$DIR/pid.new" "$DIR/pid"\nwait`,
-  );
-  const code = `
-    import { existsSync } from 'node:fs';
-    import { setImmediate } from 'node:timers/promises';
-    import { CredentialProviders } from '${library}';
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
-    const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
-    new CredentialProviders([{ name: 'a', execConfig }]).getConfig({ status }).ready().catch(() => {});
-    while (!existsSync('${plugin.folder}/pid')) await setImmediate();
-    process.exit(3);`;
+  const plugin = await shellPlugin(t, `sleep 1000 &\necho $! > "$DIR/child"\n${leavePid}\nwait`);
+  const code = program(plugin, '', 'process.exit(3);');
   const { exitCode } = await execa(process.execPath, ['--input-type=module', '--eval', code], { reject: false });
   assert.equal(exitCode, 3);
   for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));

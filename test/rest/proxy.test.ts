@@ -80,18 +80,17 @@ describe('the proxy for a server', () => {
   });
 });
 
+const kinds = [
+  ['http', startHttpProxy],
+  ['socks5', startSocksProxy],
+] as const;
+
 describe('requests', () => {
-  const kinds = [
-    ['http', startHttpProxy],
-    ['socks5', startSocksProxy],
-    ['socks5h', startSocksProxy],
-  ] as const;
-  const as = (kind: string, url: string) => url.replace(/^socks5:|^http:/, `${kind}:`);
   for (const [kind, start] of kinds) {
     test(`go through the profile's ${kind} proxy`, async (t) => {
       const { cluster, list } = await startNamedCluster(t);
       const { url, targets } = await start(t);
-      const results = await Promise.all(Array.from({ length: 10 }, () => list({ 'proxy-url': as(kind, url) })));
+      const results = await Promise.all(Array.from({ length: 10 }, () => list({ 'proxy-url': url })));
       assert.ok(results.every((count) => count === 2));
       assert.deepEqual(new Set(targets), new Set([new URL(cluster.url).host]));
       assert.equal(cluster.stats.connections, targets.length);
@@ -123,7 +122,7 @@ describe('requests', () => {
     test(`go through the environment's ${kind} proxy, with its login`, async (t) => {
       const { cluster, list } = await startNamedCluster(t);
       const proxy = await start(t, { login: `user:${secret}` });
-      setEnvironment(t, { HTTPS_PROXY: as(kind, proxy.url) });
+      setEnvironment(t, { HTTPS_PROXY: proxy.url });
       const server = cluster.url.replace('127.0.0.1', spoke);
       assert.equal(await list({ server, 'tls-server-name': 'localhost' }), 2);
       assert.deepEqual(proxy.targets, [new URL(server).host]);
@@ -144,10 +143,7 @@ describe('a proxy', () => {
   const tunnel = (url: string, timeoutMs = 5_000) =>
     openTunnel(parseProxy(url), '127.0.0.1', 1, { timeoutMs, secureContext, signal });
 
-  for (const [kind, start] of [
-    ['http', startHttpProxy],
-    ['socks5', startSocksProxy],
-  ] as const) {
+  for (const [kind, start] of kinds) {
     test(`of kind ${kind} that refuses, asks for a login, or says nothing, gives an error of its own in time`, async (t) => {
       const refusing = await start(t, { refuse: kind === 'http' ? 403 : 2 });
       await failure(tunnel(refusing.url), 'PROXY_FAILED');

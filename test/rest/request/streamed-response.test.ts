@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:https';
-import { createServer as createTcpServer } from 'node:net';
+import { createServer as createTcpServer, type Server } from 'node:net';
 import type { Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type StreamedBody, stream } from '../../../src/rest/request/streamed-response.ts';
-import { startPlugin, startProviders } from '../../fixtures/fleet.ts';
-import { listen } from '../../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../../fixtures/raw-h2.ts';
+import { startConfigAt } from '../../fixtures/config-at.ts';
+import { tlsOptions } from '../../fixtures/raw-h2.ts';
 import { until } from '../../fixtures/until.ts';
 
 /** Headers have been sent, and `end` cuts the request off. */
@@ -31,14 +30,13 @@ async function startServer(t: TestContext, protocol: 'HTTP/1.1' | 'HTTP/2') {
           response.writeHead(200).flushHeaders();
           answers.push({ body: response, cut: () => response.destroy() });
         });
-  const { port } = await listen(t, server);
-  return { port, answers };
+  return { answers, send: await startClient(t, server) };
 }
 
-/** Sends a GET there, through a config of ours. */
-async function startClient(t: TestContext, port: number) {
-  const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
-  const options = { origin: `https://127.0.0.1:${port}`, path: '/pods?watch=true', method: 'GET' } as const;
+/** Sends a GET to a server, through a config of ours. */
+async function startClient(t: TestContext, server: Server) {
+  const { dispatcher, url } = await startConfigAt(t, server);
+  const options = { origin: new URL(url).origin, path: '/pods?watch=true', method: 'GET' } as const;
   return (signal?: AbortSignal) => stream((handler) => dispatcher.dispatch(options, handler), signal);
 }
 
@@ -53,8 +51,7 @@ for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
   describe(`an answer over ${protocol}`, () => {
     /** A request, and what the server makes of it. */
     const start = async (t: TestContext, signal?: AbortSignal) => {
-      const { port, answers } = await startServer(t, protocol);
-      const send = await startClient(t, port);
+      const { answers, send } = await startServer(t, protocol);
       const answer = await send(signal);
       const [served] = answers;
       assert.ok(served);
@@ -123,8 +120,7 @@ test("a request that waits for a connection is given up with the signal's reason
     connected += 1;
     t.after(() => socket.destroy());
   });
-  const { port } = await listen(t, silent);
-  const send = await startClient(t, port);
+  const send = await startClient(t, silent);
   const controller = new AbortController();
   const asked = send(controller.signal);
   await until(t, () => connected > 0);
