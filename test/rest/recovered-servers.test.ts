@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Dispatcher, request } from 'undici';
+import type { CredentialProvidersOptions } from '../../src/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { sendThrough, startPool } from '../fixtures/pooled-request.ts';
@@ -13,8 +13,8 @@ import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { statusOf } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
-/** A server of HTTP/2 and HTTP/1.1 that can fall silent: new connections stay open, and hear nothing. */
-async function startServer(t: TestContext) {
+/** A server of HTTP/2 and HTTP/1.1 that can fall silent: new connections stay open, and hear nothing. And a config for it. */
+async function startServer(t: TestContext, options: CredentialProvidersOptions = { connectTimeoutMs: 60_000 }) {
   const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, (_request, response) => response.end('{}'));
   const dropped = new Set<Socket>();
   const state = { silent: false };
@@ -26,8 +26,14 @@ async function startServer(t: TestContext) {
       else server.emit('connection', socket);
     }),
   );
+  const providers = startProviders(t, await startPlugin(t), options);
+  const config = providers.getConfig(profileAt(port));
+  await config.ready();
+  const get = (more = {}) => statusOf(`https://127.0.0.1:${port}/version`, { dispatcher: config.dispatcher, ...more });
   return {
-    port,
+    providers,
+    config,
+    get,
     /** So far. */
     connections,
     dropped,
@@ -41,51 +47,43 @@ async function startServer(t: TestContext) {
 }
 
 describe('a server that is back after a silent handshake', { concurrency: true }, () => {
-  const get = (port: number, dispatcher: Dispatcher, more = {}) =>
-    statusOf(`https://127.0.0.1:${port}/version`, { dispatcher, ...more });
-
-  /** A config whose first request was given up while its connection was being opened, to a server that says nothing. */
+  /** A server that says nothing, and whose first request was given up while its connection was being opened. */
   async function giveUpFirst(t: TestContext) {
     const server = await startServer(t);
-    const { port, connections, fallSilent } = server;
-    const config = startProviders(t, await startPlugin(t), { connectTimeoutMs: 60_000 }).getConfig(profileAt(port));
-    await config.ready();
-    fallSilent();
+    server.fallSilent();
     const given = new AbortController();
-    const first = get(port, config.dispatcher, { signal: given.signal });
-    await until(t, () => connections() === 1);
+    const first = server.get({ signal: given.signal });
+    await until(t, () => server.connections() === 1);
     given.abort(new Error('enough'));
     await assert.rejects(first, { message: 'enough' });
-    return { ...server, config };
+    return server;
   }
 
   test('answers a new request, though the dial of one that was given up goes on', async (t) => {
-    const { port, connections, comeBack, config } = await giveUpFirst(t);
+    const { get, connections, comeBack } = await giveUpFirst(t);
     comeBack();
-    assert.equal(await get(port, config.dispatcher), 200);
+    assert.equal(await get(), 200);
     assert.equal(connections(), 2);
   });
 
   test('answers a new request, and those that still wait for a dial older than a second', async (t) => {
-    const { port, connections, fallSilent, comeBack } = await startServer(t);
-    const config = startProviders(t, await startPlugin(t), { connectTimeoutMs: 60_000 }).getConfig(profileAt(port));
-    await config.ready();
+    const { get, connections, fallSilent, comeBack } = await startServer(t);
     fallSilent();
-    const first = get(port, config.dispatcher);
+    const first = get();
     await until(t, () => connections() === 1);
     comeBack();
     // The second for which a dial counts.
     await pause(1_050);
-    assert.equal(await get(port, config.dispatcher), 200);
+    assert.equal(await get(), 200);
     assert.equal(await first, 200);
     // The two that answered, at most, and the one that never will.
     assert.ok(connections() <= 3, `${connections()} connections`);
   });
 
   test('the failure of an old dial rejects no request that came later', async (t) => {
-    const { port, connections, dropped, config } = await giveUpFirst(t);
+    const { get, connections, dropped, config } = await giveUpFirst(t);
     let outcome = 'waits';
-    const later = get(port, config.dispatcher).then(String, (error: Error) => error.message);
+    const later = get().then(String, (error: Error) => error.message);
     later.then((text) => {
       outcome = text;
     });
@@ -103,16 +101,11 @@ describe('a server that is back after a silent handshake', { concurrency: true }
 // They wait in real time: side by side.
 describe('a peer that is silent', { concurrency: true }, () => {
   test('has a bounded number of connections opened to it by a thousand requests, and more of them later', async (t) => {
-    const { port, connections, fallSilent } = await startServer(t);
-    const providers = startProviders(t, await startPlugin(t));
-    const config = providers.getConfig(profileAt(port));
-    await config.ready();
+    const { get, connections, fallSilent, providers } = await startServer(t, {});
     fallSilent();
-    const url = `https://127.0.0.1:${port}/version`;
-    const send = (count: number) =>
-      Array.from({ length: count }, () => request(url, { dispatcher: config.dispatcher }).catch(() => undefined));
+    const send = (count: number) => Array.from({ length: count }, () => get().catch(() => undefined));
     const started = performance.now();
-    const all = send(1_000);
+    const all: Promise<unknown>[] = send(1_000);
     await until(t, () => connections() > 0);
     await pause(1_050);
     const before = connections();
