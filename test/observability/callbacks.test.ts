@@ -164,20 +164,18 @@ describe('ready() with a signal', () => {
     test(`that is aborted ${moment} rejects with its reason; the failure is nobody's unhandled rejection`, async (t) => {
       const caller = new AbortController();
       const reason = new Error('given up');
-      const starts = new EventTarget();
+      const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       listenTo(t, 'plugin-run-start', () => {
         if (moment === 'while it starts') caller.abort(reason);
-        starts.dispatchEvent(new Event('start'));
+        started.resolve();
       });
-      const ends = new EventTarget();
-      listenTo(t, 'plugin-run-end', () => ends.dispatchEvent(new Event('end')));
+      listenTo(t, 'plugin-run-end', () => ended.resolve());
       const { config } = await startFleet(t, { answer: { exitCode: 1, delayMs: 100 } });
-      const [started, ended] = [once(starts, 'start'), once(ends, 'end')];
       const rejected = assert.rejects(config.ready({ signal: caller.signal }), reason);
-      await started;
+      await started.promise;
       caller.abort(reason);
       await rejected;
-      await ended;
+      await ended.promise;
       await settle();
       await assert.rejects(config.ready(), { code: 'PLUGIN_FAILED' });
     });
