@@ -22,7 +22,6 @@ export const kinds = {
     package: 'test/package/check-package.ts',
     'client-node': 'test/package/client-node-versions.ts',
     compatibility: 'test/package/compatibility.ts',
-    dependencies: 'test/package/dependencies.ts',
     deployment: 'test/package/lint-deployment.ts',
   },
 } as const;
