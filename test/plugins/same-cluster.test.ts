@@ -6,11 +6,13 @@ import { createCertificateAuthority } from '../../src/testing/index.ts';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const [one, two] = [createCertificateAuthority(), createCertificateAuthority()].map((ca) => ca.certificate);
 const [ca, other, both] = [base64(`${one}`), base64(`${two}`), base64(`# comment\n${one}\n${two}`)];
-const proxy = 'http://proxy:3128';
+const [proxy, noUrlHere] = ['http://proxy:3128', 'http://[fe80::1%25eth0]:3128'];
 /** OpenSSL takes these for certificates, too. */
 const renamed = (label: string) => base64(`${one}\n${two?.replaceAll('CERTIFICATE', label)}`);
 const server = 'https://spoke-1.example.dev:6443';
 const authority = (data: string) => ({ server, 'certificate-authority-data': data });
+const proxied = (url: string) => ({ server, 'proxy-url': url });
+const insecure = { 'insecure-skip-tls-verify': true };
 
 describe("a kubeconfig's credential", () => {
   for (const [what, profile, kubeconfig] of [
@@ -20,20 +22,12 @@ describe("a kubeconfig's credential", () => {
     ['the same authority in another spelling', authority(base64(`\n${one}\n\n`)), authority(ca)],
     ['fewer authorities', authority(ca), authority(both)],
     ['no authority where the kubeconfig has none', { server }, { server }],
-    ["the kubeconfig's proxy", { server, 'proxy-url': proxy }, { server, 'proxy-url': 'http://u:p@proxy:3128/' }],
-    [
-      'the same proxy, which is no URL here',
-      { server, 'proxy-url': 'http://[fe80::1%25eth0]:3128' },
-      { server, 'proxy-url': 'http://[fe80::1%25eth0]:3128' },
-    ],
-    ['no proxy where the kubeconfig has one', { server }, { server, 'proxy-url': proxy }],
+    ["the kubeconfig's proxy", proxied(proxy), proxied('http://u:p@proxy:3128/')],
+    ['the same proxy, which is no URL here', proxied(noUrlHere), proxied(noUrlHere)],
+    ['no proxy where the kubeconfig has one', { server }, proxied(proxy)],
     ['the same server name', { server, 'tls-server-name': 'A' }, { server, 'tls-server-name': 'a' }],
     ['its own host as server name', { server, 'tls-server-name': 'spoke-1.example.dev' }, { server }],
-    [
-      'a kubeconfig that verifies nothing',
-      { ...authority(other), 'insecure-skip-tls-verify': true },
-      { ...authority(ca), 'insecure-skip-tls-verify': true },
-    ],
+    ['a kubeconfig that verifies nothing', { ...authority(other), ...insecure }, { ...authority(ca), ...insecure }],
   ] as const satisfies readonly (readonly [string, Cluster, Cluster])[]) {
     test(`is given for ${what}`, () => assert.equal(mismatch(profile, kubeconfig), undefined));
   }
@@ -62,32 +56,17 @@ describe("a kubeconfig's credential", () => {
     ['a kubeconfig whose authority is none', authority(ca), authority('x'), /trusts another authority/],
     ['one more, of another name in PEM', authority(renamed('X509 CERTIFICATE')), authority(ca), /cannot be compared/],
     ['one more, of a third name', authority(renamed('TRUSTED CERTIFICATE')), authority(ca), /cannot be compared/],
-    ['a proxy where the kubeconfig has none', { server, 'proxy-url': proxy }, { server }, /names no proxy, and/],
-    [
-      'a proxy where the kubeconfig verifies nothing',
-      { server, 'proxy-url': proxy },
-      { server, 'insecure-skip-tls-verify': true },
-      /names no proxy, and/,
-    ],
-    [
-      'another proxy',
-      { server, 'proxy-url': 'socks5://proxy:3128' },
-      { server, 'proxy-url': proxy },
-      /names another proxy/,
-    ],
-    [
-      'a proxy that is no URL here and may be one elsewhere',
-      { server, 'proxy-url': 'http://[fe80::1%25eth0]:3128' },
-      { server },
-      /names no proxy, and/,
-    ],
+    ['a proxy where the kubeconfig has none', proxied(proxy), { server }, /names no proxy, and/],
+    ['a proxy where the kubeconfig verifies nothing', proxied(proxy), { server, ...insecure }, /names no proxy, and/],
+    ['another proxy', proxied('socks5://proxy:3128'), proxied(proxy), /names another proxy/],
+    ['a proxy that is no URL here and may be one elsewhere', proxied(noUrlHere), { server }, /names no proxy, and/],
     [
       'another proxy where neither is a URL here',
-      { server, 'proxy-url': 'http://proxy.1:3128' },
-      { server, 'proxy-url': 'http://proxy.2:3128' },
+      proxied('http://proxy.1:3128'),
+      proxied('http://proxy.2:3128'),
       /names another proxy/,
     ],
-    ['no verification', { server, 'insecure-skip-tls-verify': true }, { server }, /verifies its server/],
+    ['no verification', { server, ...insecure }, { server }, /verifies its server/],
   ] as const satisfies readonly (readonly [string, Cluster, Cluster, RegExp])[]) {
     test(`is not given for ${what}`, () => assert.match(mismatch(profile, kubeconfig) ?? '', message));
   }
