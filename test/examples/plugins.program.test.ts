@@ -5,8 +5,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
-import { CredentialProviders, type EnvVar, PluginError } from '../../src/index.ts';
-import { profileFor, startCluster } from '../fixtures/fleet.ts';
+import { type EnvVar, PluginError } from '../../src/index.ts';
+import { execCredential } from '../fixtures/clouds.ts';
+import { profileFor, startCluster, startProviders } from '../fixtures/fleet.ts';
+import { writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
 const folder = fileURLToPath(new URL('../../examples/plugins/', import.meta.url));
@@ -17,14 +19,7 @@ describe('examples/plugins', () => {
     const cluster = await startCluster(t, { tokens: { 'a-token': 'me' } });
     const command = join(folder, plugin);
     await chmod(command, 0o755);
-    const execConfig = {
-      apiVersion: 'client.authentication.k8s.io/v1',
-      command,
-      env,
-      provideClusterInfo: true,
-    } as const;
-    const providers = new CredentialProviders([{ name: 'fake', execConfig }]);
-    t.after(() => providers.close());
+    const providers = startProviders(t, { command }, {}, { execConfig: { env, provideClusterInfo: true } });
     const extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
     return providers.getConfig(profileFor(cluster, { extensions }));
   }
@@ -58,12 +53,7 @@ describe('examples/plugins', () => {
     const script = `[ "$5" = nobody ] || printf 'token(spiffe://d/x):\\n\\t%s\\n' "h.${payload}.$5"`;
     await writeFile(agent, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const run = (...args: string[]) => {
-      const info = {
-        kind: 'ExecCredential',
-        apiVersion: 'client.authentication.k8s.io/v1',
-        spec: { interactive: false },
-      };
-      const env = { SPIRE_AGENT: agent, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+      const env = { SPIRE_AGENT: agent, KUBERNETES_EXEC_INFO: JSON.stringify(execCredential()) };
       return execa(process.execPath, [join(folder, 'spire-agent-jwt.ts'), ...args], { env, reject: false });
     };
     const [good, none, wrong] = await Promise.all([
@@ -80,8 +70,7 @@ describe('examples/plugins', () => {
   });
 
   test('token-file.sh: answers in the version that was asked for, whatever the extension holds', async (t) => {
-    const file = join(await temporaryFolder(t), 'token');
-    await writeFile(file, 'a-token\n');
+    const file = await writeInput(t, 'token', 'a-token\n');
     const config = { apiVersion: 'client.authentication.k8s.io/v7', kind: 'Typed' };
     for (const apiVersion of ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1']) {
       const info = { kind: 'ExecCredential', apiVersion, spec: { cluster: { server: 'https://h', config } } };
@@ -93,8 +82,7 @@ describe('examples/plugins', () => {
   });
 
   test('token-file.sh: says what it lacks', async (t) => {
-    const file = join(await temporaryFolder(t), 'token');
-    await writeFile(file, 'a-token\n');
+    const file = await writeInput(t, 'token', 'a-token\n');
     const run = (args: readonly string[], env: Record<string, string>) =>
       execa(join(folder, 'token-file.sh'), args, { env, reject: false });
     assert.match((await run([], {})).stderr, /usage: token-file.sh FILE/);

@@ -1,9 +1,8 @@
 import type { TestContext } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import type { ClusterProfile, CredentialProvidersOptions, Provider } from '../../src/index.ts';
-import { CredentialProviders, type RestConfig } from '../../src/index.ts';
+import type { ClusterProfile, CredentialProvidersOptions, Provider, RestConfig } from '../../src/index.ts';
 import type { PluginAnswer } from '../../src/testing/index.ts';
-import { startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { clusterOf } from '../fixtures/kubeconfigs.ts';
 import { shellPlugin } from '../fixtures/script.ts';
 
@@ -31,12 +30,8 @@ export async function configWith(t: TestContext, parts: Parts = {}): Promise<Res
   const cluster = await startCluster(t);
   const plugin = parts.script === undefined ? await startPlugin(t, parts.answer) : await shellPlugin(t, parts.script);
   const status = { accessProviders: [{ name: 'google', cluster: { ...clusterOf(cluster), ...parts.cluster } }] };
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, ...parts.exec } as const;
-  const providers = new CredentialProviders([{ name: 'google', execConfig, ...parts.provider }], {
-    logger: { warn: () => undefined },
-    ...parts.options,
-  });
-  t.after(() => providers.close());
+  const { provider, exec: execConfig = {}, options } = parts;
+  const providers = startProviders(t, plugin, options, { name: 'google', ...provider, execConfig });
   const metadata = { namespace: 'fleet', name: 'spoke-1' };
   return providers.getConfig({
     metadata,

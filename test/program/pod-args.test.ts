@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { mountedAt, textOf, textsOf } from '../../src/diagnose/pod-args.ts';
 import { Failure } from '../../src/program/failure.ts';
 import { containerOf } from '../../src/program/workload.ts';
+import { thrownBy } from '../fixtures/thrown.ts';
 
 const flag = '--clusterprofile-provider-file=/etc/c/providers.yaml';
 const deployment = (containers: readonly object[], volumes: readonly object[] = []) => ({
@@ -11,13 +12,8 @@ const deployment = (containers: readonly object[], volumes: readonly object[] = 
   spec: { template: { spec: { containers, volumes } } },
 });
 const failure = (work: () => unknown): string => {
-  try {
-    work();
-  } catch (error) {
-    assert.ok(error instanceof Failure);
-    return `${error.message} | ${error.hint}`;
-  }
-  return assert.fail('it was taken');
+  const { message, hint } = thrownBy(Failure, work);
+  return `${message} | ${hint}`;
 };
 
 describe('the container of a workload', () => {

@@ -8,18 +8,12 @@ import { request } from 'undici';
 import { startFleet, startProviders } from '../fixtures/fleet.ts';
 import { profileAt } from '../fixtures/raw-h2.ts';
 import { statusOf } from '../fixtures/requests.ts';
-import { ended, print, shellPlugin } from '../fixtures/script.ts';
-import { until } from '../fixtures/until.ts';
+import { ended, print, shellPlugin, waitForGo } from '../fixtures/script.ts';
+import { turns, until } from '../fixtures/until.ts';
 
-const tick = () => new Promise((resolve) => setImmediate(resolve));
-
-/** A plugin that leaves its process id, and waits until it is told to go on. */
+/** A plugin that leaves its process id, and waits for what never comes. */
 const waitingPlugin = (t: TestContext) =>
-  shellPlugin(
-    t,
-    `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"
-while [ ! -e "$DIR/go" ]; do sleep 0.01; done\n${print({ token: 'token-1' })}`,
-  );
+  shellPlugin(t, `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; ${waitForGo}`);
 const pidOf = (folder: string) => readFile(join(folder, 'pid'), 'utf8').catch(() => '');
 
 const stopped = { code: 'PLUGIN_STOPPED', message: /was stopped by close\(\)$/ };
@@ -33,7 +27,7 @@ describe('close() of the providers', () => {
         pluginPolicy: { policyType: 'Allowlist', allowlist: [{ command: plugin.command }] },
       });
       const ready = assert.rejects(providers.getConfig(profileAt(1)).ready(), stopped);
-      for (let i = 0; i < ticks; i++) await tick();
+      await turns(ticks);
       await providers.close();
       await ready;
       // What was forked before it was closed may have come to its first line.
@@ -42,7 +36,7 @@ describe('close() of the providers', () => {
         started += 1;
         await ended(t, Number(pid));
       } else if (ticks < 2) {
-        for (let i = 0; i < 20; i++) await tick();
+        await turns(20);
         assert.equal(await plugin.runs(), 0, `after ${ticks} ticks`);
       }
     }
@@ -62,7 +56,7 @@ describe('close() of the providers', () => {
       assert.rejects(config.ready(), stopped),
       assert.rejects(request('https://127.0.0.1:1', { dispatcher: config.dispatcher }), { code: 'CONFIG_CLOSED' }),
     ]);
-    await tick();
+    await turns(1);
     await providers.close();
     await rejected;
     assert.notEqual(await pidOf(holding.folder), '', 'the other one still runs');
