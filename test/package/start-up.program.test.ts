@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { execCredential } from '../fixtures/clouds.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
@@ -13,11 +14,8 @@ import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { assertRatio, cheapestStarts } from './start-cost.ts';
 
 const dist = (path: string) => new URL(`../../dist/${path}`, import.meta.url).href;
-const execInfo = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' };
-const KUBERNETES_EXEC_INFO = JSON.stringify({
-  ...execInfo,
-  spec: { interactive: false, cluster: { server: 'https://h', config: { clusterName: 'spoke-1' } } },
-});
+const config = { clusterName: 'spoke-1', name: 'spoke-1', key: 'config' };
+const KUBERNETES_EXEC_INFO = JSON.stringify(execCredential(config));
 
 describe('a start', () => {
   test('of a plugin written with the helpers, its answer counted in, takes less than 6 times the CPU of one of Node', async (t) => {
@@ -44,13 +42,7 @@ test('secretreader and kubeconfig-secretreader answer in a pod for less than 8 a
 }, async (t) => {
   const text = kubeconfig({ exec: null, cluster: { server: 'https://h' }, user: { token: 't' } });
   const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't', config: text } } });
-  const config = { clusterName: 'spoke-1', name: 'spoke-1', key: 'config' };
-  const info = JSON.stringify({ ...execInfo, spec: { interactive: false, cluster: { server: 'https://h', config } } });
-  const pod = {
-    KUBERNETES_SERVICE_HOST: '127.0.0.1',
-    KUBERNETES_SERVICE_PORT: `${hub.port}`,
-    KUBERNETES_EXEC_INFO: info,
-  };
+  const pod = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: `${hub.port}`, KUBERNETES_EXEC_INFO };
   const [folder, root] = await Promise.all([temporaryFolder(t), hub.asPod()]);
   /** What is built, with the files of a pod under another root. */
   const inPod = async (name: string) => {
@@ -67,7 +59,7 @@ test('secretreader and kubeconfig-secretreader answer in a pod for less than 8 a
     'kubeconfig-secretreader': await inPod('kubeconfig-secretreader'),
     'secretreader with KUBECONFIG': {
       args: [fileURLToPath(dist('plugins/secretreader.js'))],
-      env: { KUBECONFIG: hub.kubeconfig, KUBERNETES_EXEC_INFO: info },
+      env: { KUBECONFIG: hub.kubeconfig, KUBERNETES_EXEC_INFO },
     },
   });
   for (const [name, most, megabytes] of [

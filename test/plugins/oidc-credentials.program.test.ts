@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { generateKeyPair } from 'jose';
 import { oidcCredentials } from '../../src/plugins/oidc/token.ts';
-import { complains, execCredential } from '../fixtures/clouds.ts';
+import { complains, execCredential, secondsLeft } from '../fixtures/clouds.ts';
 import { type IssuerClient, startIssuer } from '../fixtures/issuer.ts';
 import { setEnvironment, temporaryFolder } from '../fixtures/script.ts';
 
@@ -22,9 +22,9 @@ async function run(args: readonly string[]) {
 
 /** The status that the plugin gives, with the claims of its token. */
 async function statusOf(args: readonly string[], config?: unknown) {
-  const { token = '', expirationTimestamp } = await oidcCredentials(args)(execCredential(config));
-  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-  return { claims, seconds: (Date.parse(String(expirationTimestamp)) - Date.now()) / 1_000 };
+  const status = await oidcCredentials(args)(execCredential(config));
+  const claims = JSON.parse(Buffer.from(status.token?.split('.')[1] ?? '', 'base64url').toString());
+  return { claims, seconds: secondsLeft(status) };
 }
 
 const isRefused = (args: readonly string[], complaint: RegExp, config?: unknown) =>

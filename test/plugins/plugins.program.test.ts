@@ -5,11 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { kubeconfigSecretreader } from '../../src/plugins/read-kubeconfig-secret.ts';
 import { secretreader } from '../../src/plugins/read-secret.ts';
+import { execCredential } from '../fixtures/clouds.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { setEnvironment } from '../fixtures/script.ts';
-
-const apiVersion = 'client.authentication.k8s.io/v1';
 
 const kubeconfigOf = (server: string) =>
   kubeconfig({ exec: null, cluster: { server }, user: { token: `token for ${server}` } });
@@ -28,9 +27,8 @@ async function answer(
   name: keyof typeof programs,
   { args = [], config, server = 'https://h' }: Given,
 ): Promise<string> {
-  const spec = { interactive: false, cluster: { server, config } };
   try {
-    const status = await programs[name](args)({ kind: 'ExecCredential', apiVersion, spec });
+    const status = await programs[name](args)(execCredential(config, server));
     return status.token ?? assert.fail('no token');
   } catch (error) {
     return error instanceof Error ? error.message : assert.fail('no error');
@@ -39,9 +37,8 @@ async function answer(
 
 /** The same as a process. */
 function run(name: keyof typeof programs, { args = [], config, server = 'https://h' }: Given, kubeconfig = '/nowhere') {
-  const info = { kind: 'ExecCredential', apiVersion, spec: { interactive: false, cluster: { server, config } } };
   const program = fileURLToPath(new URL(`../../dist/plugins/${name}.js`, import.meta.url));
-  const env = { KUBECONFIG: kubeconfig, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+  const env = { KUBECONFIG: kubeconfig, KUBERNETES_EXEC_INFO: JSON.stringify(execCredential(config, server)) };
   return execa(process.execPath, [program, ...args], { env, reject: false });
 }
 

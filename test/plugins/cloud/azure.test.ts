@@ -6,6 +6,7 @@ import {
   type Answering,
   complains,
   execCredential,
+  secondsLeft,
   startMetadata,
   startService,
   withoutIdentity,
@@ -32,15 +33,12 @@ async function startEntra(t: TestContext, answering: Answering) {
   return entra;
 }
 
-const secondsOf = ({ expirationTimestamp }: Awaited<ReturnType<typeof run>>) =>
-  (Date.parse(String(expirationTimestamp)) - Date.now()) / 1_000;
-
 describe('oidc-credentials --azure', () => {
   test("asks the tenant for the application of AKS' API servers, with the token that the webhook projects", async (t) => {
     const entra = await startEntra(t, () => ({ body: { access_token: 'aks-token', expires_in: 3_599 } }));
     const status = await run('--azure');
     assert.equal(status.token, 'aks-token');
-    assert.ok(secondsOf(status) > 3_500 && secondsOf(status) <= 3_599);
+    assert.ok(secondsLeft(status) > 3_500 && secondsLeft(status) <= 3_599);
     const [{ method, url, form } = assert.fail()] = entra.requests;
     assert.deepEqual([method, url], ['POST', '/the-tenant/oauth2/v2.0/token']);
     assert.deepEqual(form, {
@@ -105,7 +103,7 @@ describe('oidc-credentials --azure-managed-identity', () => {
     for (const args of [[option], [option, 'the-client'], [`${option}=the-client`]]) {
       const status = await run(...args);
       assert.equal(status.token, 'aks-token');
-      assert.ok(secondsOf(status) > 86_000);
+      assert.ok(secondsLeft(status) > 86_000);
     }
     const query = `/metadata/identity/oauth2/token?api-version=2018-02-01&resource=${scope}`;
     const urls = [query, `${query}&client_id=the-client`, `${query}&client_id=the-client`];

@@ -9,6 +9,7 @@ import {
   type Answering,
   complains,
   execCredential,
+  secondsLeft,
   startMetadata,
   startService,
   withoutIdentity,
@@ -23,11 +24,10 @@ const soon = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOSt
 
 /** The presigned request in a token. */
 async function requestOf(args: readonly string[], config?: unknown) {
-  const { token = '', expirationTimestamp } = await eksCredentials(args)(execCredential(config));
-  const url = new URL(Buffer.from(token.replace(/^k8s-aws-v1\./, ''), 'base64url').toString());
+  const status = await eksCredentials(args)(execCredential(config));
+  const url = new URL(Buffer.from(String(status.token).replace(/^k8s-aws-v1\./, ''), 'base64url').toString());
   const get = (name: string) => url.searchParams.get(`X-Amz-${name}`) ?? '';
-  const seconds = (Date.parse(String(expirationTimestamp)) - Date.now()) / 1_000;
-  return { url, get, key: get('Credential').split('/')[0], seconds };
+  return { url, get, key: get('Credential').split('/')[0], seconds: secondsLeft(status) };
 }
 
 const xml = (id: string, seconds = 3_600) =>

@@ -4,15 +4,20 @@ import { generateKeyPairSync, verify } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { describe, type TestContext, test } from 'node:test';
 import { gkeCredentials } from '../../../src/plugins/cloud/gke.ts';
-import { complains, execCredential, startMetadata, startService, withoutIdentity } from '../../fixtures/clouds.ts';
+import {
+  complains,
+  execCredential,
+  secondsLeft,
+  startMetadata,
+  startService,
+  withoutIdentity,
+} from '../../fixtures/clouds.ts';
 import { writeInput } from '../../fixtures/program.ts';
 import { setEnvironment } from '../../fixtures/script.ts';
 
 const scopes = ['https://www.googleapis.com/auth/cloud-platform', 'https://www.googleapis.com/auth/userinfo.email'];
 const flavor = { 'Metadata-Flavor': 'Google' };
 const run = (...args: string[]) => gkeCredentials(args)(execCredential({ serviceAccount: 'evil' }));
-const secondsOf = ({ expirationTimestamp }: Awaited<ReturnType<typeof run>>) =>
-  (Date.parse(String(expirationTimestamp)) - Date.now()) / 1_000;
 
 describe('gke-credentials with the metadata server', () => {
   test('gives the token of the pod, or of the service account that the operator names, through no proxy', async (t) => {
@@ -21,7 +26,7 @@ describe('gke-credentials with the metadata server', () => {
     withoutIdentity(t, { GCE_METADATA_HOST: new URL(metadata.url).host, HTTP_PROXY: 'http://127.0.0.1:9' });
     const status = await run();
     assert.equal(status.token, 'ya29.pod');
-    assert.ok(secondsOf(status) > 2_900 && secondsOf(status) <= 3_000);
+    assert.ok(secondsLeft(status) > 2_900 && secondsLeft(status) <= 3_000);
     await run('--service-account', 'fleet@p.iam.gserviceaccount.com');
     const path = '/computeMetadata/v1/instance/service-accounts';
     const query = `token?scopes=${encodeURIComponent(scopes.join(','))}`;
@@ -53,7 +58,7 @@ describe('gke-credentials with the metadata server', () => {
     const status = await run();
     assert.equal(metadata.requests.length, 3);
     // What no cloud gives is no reason to keep a token for ever.
-    assert.ok(secondsOf(status) > 86_000 && secondsOf(status) <= 86_400);
+    assert.ok(secondsLeft(status) > 86_000 && secondsLeft(status) <= 86_400);
   });
 
   test('refuses a token that has expired, what is none, and an answer of another protocol', async (t) => {
@@ -107,7 +112,7 @@ describe('gke-credentials with GOOGLE_APPLICATION_CREDENTIALS', () => {
     await credentials(t, serviceAccount(service.url));
     const status = await run();
     assert.equal(status.token, 'ya29.own');
-    assert.ok(secondsOf(status) > 3_500);
+    assert.ok(secondsLeft(status) > 3_500);
     const [{ form } = assert.fail()] = service.requests;
     assert.equal(form.grant_type, 'urn:ietf:params:oauth:grant-type:jwt-bearer');
     const [head = '', body = '', signature = ''] = (form.assertion ?? '').split('.');
@@ -172,7 +177,7 @@ describe('gke-credentials with GOOGLE_APPLICATION_CREDENTIALS', () => {
     });
     const status = await run();
     assert.equal(status.token, 'ya29.impersonated');
-    assert.ok(secondsOf(status) > 3_500);
+    assert.ok(secondsLeft(status) > 3_500);
     assert.deepEqual(JSON.parse(service.requests[1]?.body ?? ''), { scope: scopes, delegates: ['between@p'] });
   });
 

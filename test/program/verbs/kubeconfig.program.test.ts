@@ -7,6 +7,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { RestConfig } from '../../../src/index.ts';
 import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { execCredential } from '../../fixtures/clouds.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
 import { kubeconfig } from '../../fixtures/kubeconfigs.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
@@ -14,12 +15,7 @@ import { programFile, runProgram, startProgram, writeInput } from '../../fixture
 import { print, setEnvironment, shellPlugin, temporaryFolder } from '../../fixtures/script.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
-const execInfo = (server: string, apiVersion = v1) =>
-  JSON.stringify({
-    kind: 'ExecCredential',
-    apiVersion,
-    spec: { interactive: false, cluster: { server, config: null } },
-  });
+const execInfo = (server: string, apiVersion = v1) => JSON.stringify({ ...execCredential(null, server), apiVersion });
 
 /** The name of the first namespace, through a kubeconfig. */
 async function firstNamespace(t: TestContext, path: string, context?: string): Promise<string | undefined> {
