@@ -2,15 +2,13 @@
 // its plugin has to go, and is it as narrow as it says. The e2e run applies them to a real API server.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { BlockList } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { parse, parseAllDocuments } from 'yaml';
 import { CredentialProviders } from '../../src/index.ts';
-import { programFile } from '../fixtures/program.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
+import { programFile, writeInput } from '../fixtures/program.ts';
 import { build, folder, type Manifest, read } from './kustomized.ts';
 
 const projectedTokens = '/var/run/secrets';
@@ -118,8 +116,7 @@ for (const [platform, expected] of Object.entries(platforms)) {
 
     /** The controller's own providers, from its arguments. */
     async function start(t: TestContext) {
-      const path = join(await temporaryFolder(t), 'providers.yaml');
-      await writeFile(path, providerFile);
+      const path = await writeInput(t, 'providers.yaml', providerFile);
       const mounted = '--clusterprofile-provider-file=/etc/clusterprofile/providers.yaml';
       assert.ok(container.args.includes(mounted));
       const args = container.args.map((argument: string) =>

@@ -6,12 +6,11 @@ import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
-import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
+import { programEnvironment, programFile, runProgram, writeInput, writeProviders } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
 const profile = { kind: 'ClusterProfile', metadata: { namespace: 'fleet', name: 'spoke-1' } };
-const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '/plugin', interactiveMode: 'Never' };
-const providers = { providers: [{ name: 'google', execConfig }] };
+const providers = { google: { command: '/plugin' } };
 
 async function makeFifo(t: TestContext): Promise<string> {
   const path = join(await temporaryFolder(t), 'fifo');
@@ -97,7 +96,7 @@ test('a FIFO and <(command) are read to their end, as a file is', async (t) => {
   await writer.writeFile(JSON.stringify(profile));
   await writer.close();
   assert.equal((await child).stdout, 'fleet/spoke-1');
-  const providerFile = await writeInput(t, 'providers.json', providers);
+  const providerFile = await writeProviders(t, providers);
   const script = `"$0" "$1" get -f <(cat "$2") --clusterprofile-provider-file <(cat "$3") -o json`;
   const { stdout } = await execa('bash', ['-c', script, process.execPath, programFile, file, providerFile]);
   assert.equal(JSON.parse(stdout).items[0].error.code, 'NO_MATCHING_PROVIDER');
@@ -129,7 +128,7 @@ test("the hub's kubeconfig may come from a pipe, however often the hub is opened
 
 test('what can be read once only is refused where it would be needed again, and nothing is read', async (t) => {
   const file = await writeInput(t, 'profile.json', profile);
-  const providerFile = await writeInput(t, 'providers.json', providers);
+  const providerFile = await writeProviders(t, providers);
   const fifo = await makeFifo(t);
   const flags = ['--clusterprofile-provider-file', providerFile];
   for (const [args, what] of [

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { startCluster } from '../fixtures/fleet.ts';
 import { clusterOf, profileOf } from '../fixtures/operated-fleet.ts';
-import { runProgram, startProgram, writeInput } from '../fixtures/program.ts';
+import { runProgram, startProgram, writeProviders } from '../fixtures/program.ts';
 import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -61,32 +61,26 @@ async function start(t: TestContext) {
   const home = await temporaryFolder(t);
   await mkdir(join(home, '.kube'));
   await writeFile(join(home, '.kube/config'), kubeconfig(['prod']));
-  const execConfig = {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command: process.execPath,
-    args: [join(dist, 'plugins/secretreader.js')],
-    provideClusterInfo: true,
-  };
-  const providers = await writeInput(t, 'providers.json', { providers: [{ name: 'secretreader', execConfig }] });
+  const plugin = { command: process.execPath, args: [join(dist, 'plugins/secretreader.js')] };
+  const providers = await writeProviders(t, { secretreader: { ...plugin, provideClusterInfo: true } });
   const flags = ['--clusterprofile-provider-file', providers];
   return { ...all, folder, file, own, home, profiles, flags };
 }
 
+interface Way {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** How a call names the hub staging, while prod is the current context of what kubectl would use. */
-const ways = {
+const ways: Readonly<Record<string, (given: Awaited<ReturnType<typeof start>>) => Way>> = {
   '--context': ({ file }) => ({ args: ['--context', 'staging'], env: { KUBECONFIG: file } }),
   'a file of its own': ({ own, home }) => ({ args: ['--kubeconfig', own], env: { HOME: home } }),
   'KUBECONFIG, and plugins with a clean environment': ({ own, home }) => ({
     args: ['--clusterprofile-clean-environment'],
     env: { HOME: home, KUBECONFIG: own },
   }),
-} satisfies Readonly<
-  Record<
-    string,
-    (given: Started) => { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
-  >
->;
-type Started = Awaited<ReturnType<typeof start>>;
+};
 
 describe('of two hubs, the one that a call names is the one that its plugins read', () => {
   for (const [how, of] of Object.entries(ways)) {
@@ -130,8 +124,7 @@ describe('of two hubs, the one that a call names is the one that its plugins rea
     assert.equal(exitCode, 0, stdout + stderr);
 
     const { command, runs } = await shellPlugin(t, 'while kill -0 $PPID; do sleep 0.1; done');
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command };
-    const providers = await writeInput(t, 'hangs.json', { providers: [{ name: 'secretreader', execConfig }] });
+    const providers = await writeProviders(t, { secretreader: { command } });
     const hanging = [...piped, '--clusterprofile-provider-file', providers];
     const program = await startProgram(t, hanging, { env: { TMPDIR } });
     program.type(input);

@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { ConfigurationError, CredentialProviders } from '../../src/index.ts';
 import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { writeProviders } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { thrownBy } from '../fixtures/thrown.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
-const entry = (name: string) => ({ name, execConfig: { apiVersion: v1, command: '/bin/x' } });
-
-async function providerFile(t: TestContext, content: unknown): Promise<string> {
-  const path = join(await temporaryFolder(t), 'providers.json');
-  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
-  return path;
-}
+const never = { command: '/bin/x' };
 
 describe('the way from flags and a file to a request', () => {
   test('ends with the answer of the cluster', async (t) => {
     const cluster = await startCluster(t);
     const plugin = await startPlugin(t);
-    const path = await providerFile(t, { providers: [entry('other')] });
+    const path = await writeProviders(t, { other: never });
     const provider = ['--clusterprofile-access-provider', `fake='${plugin.command} --flag "a b"'`];
     const argv = ['node', 'x', '--verbose', '--clusterprofile-provider-file', path, ...provider];
     const providers = CredentialProviders.fromArgs(argv);
@@ -63,7 +56,7 @@ describe('a provider file', () => {
   });
 
   test('cannot configure a type that a flag configures too', async (t) => {
-    const path = await providerFile(t, { providers: [entry('google')] });
+    const path = await writeProviders(t, { google: never });
     const argv = ['--clusterprofile-provider-file', path, '--clusterprofile-access-provider', 'google=/bin/x'];
     const { code, message } = thrownBy(ConfigurationError, () => CredentialProviders.fromArgs(argv));
     assert.equal(code, 'FLAG_INVALID');

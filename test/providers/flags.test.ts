@@ -1,11 +1,11 @@
 // What flags do to a controller that somebody else wrote.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { CredentialProviders, type CredentialProvidersOptions, flagOptions } from '../../src/index.ts';
-import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { writeProviders } from '../fixtures/program.ts';
+import { shellPlugin } from '../fixtures/script.ts';
 
 const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://a.example.dev' } }] } };
 
@@ -53,9 +53,7 @@ test('a misspelt flag starts no controller, whichever way its flags are read', (
 
 describe('no provider at all', () => {
   test('is a warning that says so, and what to do', async (t) => {
-    const folder = await temporaryFolder(t);
-    const path = join(folder, 'providers.yaml');
-    await writeFile(path, 'providers: []\n');
+    const path = await writeProviders(t, {});
     const warnings: string[] = [];
     const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
     for (const create of [
@@ -75,9 +73,7 @@ describe('no provider at all', () => {
   });
 
   test('is warned about again when a watched file comes to have none', async (t) => {
-    const path = join(await temporaryFolder(t), 'providers.json');
-    const entry = { name: 'x', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/x' } };
-    await writeFile(path, JSON.stringify({ providers: [entry] }));
+    const path = await writeProviders(t, { x: { command: '/bin/x' } });
     const { promise: warned, resolve: warn } = Promise.withResolvers<string>();
     const logger = { warn: (_fields: object, message: string) => warn(message) };
     const providers = CredentialProviders.fromFile(path, { watchProviderFile: true, logger });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { chmod, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { ConfigurationError, CredentialProviders, type Provider, RestConfig } from '../../src/index.ts';
 import { startPlugin } from '../fixtures/fleet.ts';
-import { print, setEnvironment, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { writeInput } from '../fixtures/program.ts';
+import { print, setEnvironment, shellPlugin } from '../fixtures/script.ts';
 import { thrownBy } from '../fixtures/thrown.ts';
 
 const server = 'https://a.example.dev';
@@ -101,8 +101,7 @@ describe('hardened', () => {
 
   test('holds for a provider file that changes: one that lacks a rule is warned about, and the one before stays', async (t) => {
     const { provider, options } = await startHardened(t);
-    const path = join(await temporaryFolder(t), 'providers.json');
-    await writeFile(path, JSON.stringify({ providers: [provider] }));
+    const path = await writeInput(t, 'providers.json', { providers: [provider] });
     const { promise: warned, resolve: warn } = Promise.withResolvers<string>();
     const logger = { warn: (_fields: object, message: string) => warn(message) };
     const providers = CredentialProviders.fromFile(path, { ...options, logger, watchProviderFile: true });

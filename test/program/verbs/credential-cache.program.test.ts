@@ -4,8 +4,9 @@ import { chmod, chown, cp, mkdir, readdir, readFile, stat, symlink, utimes, writ
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
+import { execCredential } from '../../fixtures/clouds.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
-import { runProgram, startProgram, writeInput } from '../../fixtures/program.ts';
+import { runProgram, startProgram, writeInput, writeProviders } from '../../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../../fixtures/script.ts';
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString().replace(/\.\d+/, '');
@@ -17,8 +18,7 @@ async function startCached(t: TestContext, expirationTimestamp: string | null = 
   hub.add([profileOf('a', 'counted', clusterOf(spoke)), profileOf('b', 'counted', clusterOf(spoke))]);
   const answer = print({ token: 'run-RUN', expirationTimestamp });
   const plugin = await shellPlugin(t, `(${answer}\n) | sed "s/RUN/$(wc -l < "$DIR/runs" | tr -d ' ')/"`);
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command };
-  const providers = await writeInput(t, 'providers.json', { providers: [{ name: 'counted', execConfig }] });
+  const providers = await writeProviders(t, { counted: { command: plugin.command } });
   let requests = 0;
   hub.onRequest = () => {
     requests += 1;
@@ -81,9 +81,8 @@ describe('credential --cache', { concurrency: 4 }, () => {
     const args = ['credential', 'fleet/a', '--cache', ...flags];
     const other = await runProgram(t, args, { env: { ...env, HOME: env.XDG_CACHE_HOME } });
     assert.equal(JSON.parse(other.stdout).status.token, 'run-5');
-    const spec = { interactive: false, cluster: { server: 'https://old' } };
-    const info = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', spec };
-    const moved = await runProgram(t, args, { env: { ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) } });
+    const KUBERNETES_EXEC_INFO = JSON.stringify(execCredential(undefined, 'https://old'));
+    const moved = await runProgram(t, args, { env: { ...env, KUBERNETES_EXEC_INFO } });
     assert.match(moved.stderr, /no credential is given/);
     assert.equal(JSON.parse((await credential('fleet/a')).stdout).status.token, 'run-4');
     // An empty variable is none.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertDocumented } from '../../fixtures/golden.ts';
-import { runProgram, writeInput } from '../../fixtures/program.ts';
+import { runProgram, writeInput, writeProviders } from '../../fixtures/program.ts';
 
 const profiles = `
 kind: ClusterProfile
@@ -69,8 +69,7 @@ describe('clusterprofile resolve', () => {
       'https://me:s3cret4@example.com/',
       '--audience=sts',
     ];
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '/plugin', args };
-    const file = await writeInput(t, 'providers.json', { providers: [{ name: 'google', execConfig }] });
+    const file = await writeProviders(t, { google: { command: '/plugin', args } });
     const run = ['resolve', 'spoke-1', '-f', '-', '--clusterprofile-provider-file', file];
     for (const format of [[], ['-o', 'json'], ['-o', 'yaml']]) {
       const { stdout, exitCode } = await runProgram(t, [...run, ...format], { input: profiles });
