@@ -156,11 +156,6 @@ describe('additional-envs', () => {
 
   for (const [name, value] of [
     ['A', null],
-    ['A', 1.5],
-    ['A', 2 ** 60],
-    ['A', []],
-    ['A', {}],
-    ['A', 'a\0b'],
     ['', 'x'],
     ['A=B', 'x'],
     ['A\0', 'x'],

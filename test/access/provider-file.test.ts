@@ -119,7 +119,6 @@ describe('a provider file', () => {
     ['empty', '', /is empty/],
     ['null', 'null', /is empty/],
     ['a list', '[]', /must be an object/],
-    ['text', 'hello', /must be an object/],
     ['without providers', '{}', /must be a list of providers/],
     ['an unknown field at the top', 'provider: []', /did you mean providers\?/],
     ['a key that stands twice', 'providers: []\nproviders: []', /is given twice/],

@@ -30,7 +30,6 @@ describe('the arguments of oidc-credentials', () => {
     [['--azure', '--token-file', '/t'], /^Error: --azure cannot be combined with --token-file$/],
     [['--azure', '--azure-managed-identity', 'c'], /^Error: --azure-managed-identity cannot be combined with --azure$/],
     [['--azure-managed-identity', '--azure-managed-identity=c'], /is given 2 times: give it once/],
-    [['--token-file', '/t', '--id-token'], /cannot be combined with --id-token/],
   ] as const) {
     test(`${args.join(' ') || 'none'} are refused in words that say what to write`, () => {
       assert.throws(() => readSettings(args), message);
