@@ -4,7 +4,7 @@ import type { ClusterProfile } from '../../src/access/cluster-profile.ts';
 import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
 import { ProfileError } from '../../src/errors/index.ts';
-import { argsExtension, envsExtension, execExtension, provider, server } from '../fixtures/resolving.ts';
+import { argsExtension, envsExtension, execExtension, outcome, provider, server } from '../fixtures/resolving.ts';
 
 const forged = 'x\n2026-01-01T00:00:00Z INFO all is well\r\u001b[2J\u009b31m\u2028\u202e';
 const long = 'é'.repeat(700_000);
@@ -78,11 +78,7 @@ describe('text of a profile', () => {
 
 /** Every text that a caller would print. */
 function tellAll(profile: ClusterProfile): readonly string[] {
-  try {
-    return resolve(profile, providers).ignored.flatMap(({ path, reason }) => [path, reason]);
-  } catch (error) {
-    assert.ok(error instanceof ProfileError);
-    const { message, profile: name, path } = error;
-    return [message, name, path];
-  }
+  const told = outcome(() => resolve(profile, providers));
+  if (told instanceof ProfileError) return [told.message, told.profile, told.path];
+  return told.ignored.flatMap(({ path, reason }) => [path, reason]);
 }

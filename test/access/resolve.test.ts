@@ -11,6 +11,7 @@ import {
   argsExtension,
   envsExtension,
   execExtension,
+  outcome,
   profileOf,
   provider,
   refusal,
@@ -101,17 +102,13 @@ describe('resolve, whatever it is given', () => {
       fc.property(profile, providers, (given, settings) => {
         const configured = configureProviders(['google', 'aws'].map((name) => provider({ ...settings, name }, exec)));
         const before = JSON.stringify([given, configured]);
-        const outcomes = [1, 2].map(() => {
-          try {
-            return resolve(given, configured);
-          } catch (error) {
-            assert.ok(error instanceof ProfileError, String(error));
-            return error.message;
-          }
-        });
-        assert.deepEqual(outcomes[0], outcomes[1]);
+        const first = outcome(() => resolve(given, configured));
+        assert.deepEqual(
+          first,
+          outcome(() => resolve(given, configured)),
+        );
         assert.equal(JSON.stringify([given, configured]), before);
-        if (typeof outcomes[0] === 'object') assert.deepEqual(JSON.parse(JSON.stringify(outcomes[0])), outcomes[0]);
+        if (!(first instanceof ProfileError)) assert.deepEqual(JSON.parse(JSON.stringify(first)), first);
       }),
       { numRuns: 800 },
     );

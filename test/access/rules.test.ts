@@ -4,6 +4,7 @@ import type { Provider } from '../../src/access/provider.ts';
 import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
 import { ProfileError } from '../../src/errors/index.ts';
+import { outcome } from '../fixtures/resolving.ts';
 
 const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: 'p', provideClusterInfo: true } as const;
 
@@ -14,12 +15,8 @@ function resolved(provider: Partial<Provider>, cluster: object) {
     metadata: { name: 'spoke', namespace: 'fleet' },
     status: { accessProviders: [{ name: 'x', cluster: { server: 'https://a.example.com', ...cluster } }] },
   };
-  try {
-    return resolve(profile, providers);
-  } catch (error) {
-    assert.ok(error instanceof ProfileError);
-    return `${error.code} ${error.message}`;
-  }
+  const result = outcome(() => resolve(profile, providers));
+  return result instanceof ProfileError ? `${result.code} ${result.message}` : result;
 }
 
 describe('allowedServers', () => {
@@ -135,14 +132,14 @@ describe('allowedProfiles', () => {
   const ask = (metadata: object | undefined, spec: unknown, settings: Partial<Provider> = rules) => {
     const cluster = { server: 'https://a.example.com' };
     const profile = { metadata, spec, status: { accessProviders: ['x', 'y'].map((name) => ({ name, cluster })) } };
-    const others = { name: 'y', execConfig };
-    try {
-      // @ts-expect-error some of these are no profiles
-      return resolve(profile, configureProviders([{ name: 'x', execConfig, ...settings }, others])).provider;
-    } catch (error) {
-      assert.ok(error instanceof ProfileError);
-      return `${error.code} ${error.path}: ${error.message.replace(/^.*?: .*?: /, '')}`;
-    }
+    const providers = configureProviders([
+      { name: 'x', execConfig, ...settings },
+      { name: 'y', execConfig },
+    ]);
+    // @ts-expect-error some of these are no profiles
+    const result = outcome(() => resolve(profile, providers));
+    if (!(result instanceof ProfileError)) return result.provider;
+    return `${result.code} ${result.path}: ${result.message.replace(/^.*?: .*?: /, '')}`;
   };
   const gke = { clusterManager: { name: 'gke-fleet' } };
 
