@@ -49,8 +49,11 @@ export function listOptionsOf(query: URLSearchParams, type: ResourceType, namesp
   const isInside = ({ metadata }: StoredObject) => namespace === undefined || metadata.namespace === namespace;
   const resourceVersionMatch = query.get('resourceVersionMatch') ?? '';
   const sendInitialEvents = flagOf(query, 'sendInitialEvents');
-  if (sendInitialEvents !== undefined && resourceVersionMatch !== 'NotOlderThan')
-    throw refused('resourceVersionMatch', resourceVersionMatch, 'has to be NotOlderThan with sendInitialEvents');
+  if (sendInitialEvents !== undefined && resourceVersionMatch !== 'NotOlderThan') {
+    const problem = 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan';
+    const causes = [cause.forbidden('resourceVersionMatch', problem)];
+    throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
+  }
   return {
     watch: flagOf(query, 'watch') ?? false,
     namespace,
