@@ -2,8 +2,11 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type AuthenticationV1Api, CoreV1Api, RbacAuthorizationV1Api } from '@kubernetes/client-node';
 import { RestConfig } from '../../src/index.ts';
+import type { Lifetime } from '../fixtures/listen.ts';
 import { writeInput } from '../fixtures/program.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
+
+export type { Lifetime } from '../fixtures/listen.ts';
 
 /** The folder of the programs: run.ts has found or built them. */
 export const programs = process.env.CONTROL_PLANE_PROGRAMS ?? '';
@@ -13,11 +16,6 @@ export const dist = (path: string) => fileURLToPath(new URL(`../../dist/${path}`
 
 /** Where a cluster is, and what its server's certificate is of. */
 type Served = Pick<ControlPlane, 'server' | 'certificateAuthorityData'>;
-
-/** What ends with a test. */
-export interface Lifetime {
-  after(end: () => unknown): void;
-}
 
 /** Ends the last first, an informer before its server, and each whatever becomes of the others. */
 export function lifetimeOf(t: TestContext): Lifetime {

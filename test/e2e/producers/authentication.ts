@@ -1,12 +1,11 @@
 /** Issuers that an API server trusts, by structured authentication configuration. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { AuthenticationV1Api } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Issuer } from '../../fixtures/issuer.ts';
+import { writeInput } from '../../fixtures/program.ts';
 import { until } from '../../fixtures/until.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { Lifetime } from '../fixture.ts';
@@ -47,12 +46,8 @@ export async function authenticationFlag(life: Lifetime, trusted: readonly Trust
     },
     claimMappings: { username: { claim: 'sub', prefix } },
   }));
-  const folder = await mkdtemp(join(tmpdir(), 'authentication-'));
-  life.after(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'authentication.json');
   const kind = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration' };
-  await writeFile(file, JSON.stringify({ ...kind, jwt }));
-  return `--authentication-config=${file}`;
+  return `--authentication-config=${await writeInput(life, 'authentication.json', { ...kind, jwt })}`;
 }
 
 /** Until the server has the keys of an issuer: it fetches them when it has begun to serve. */
