@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type AuthenticationV1Api, CoreV1Api, RbacAuthorizationV1Api } from '@kubernetes/client-node';
+import { AuthenticationV1Api, CoreV1Api, RbacAuthorizationV1Api } from '@kubernetes/client-node';
 import { RestConfig } from '../../src/index.ts';
 import type { Lifetime } from '../fixtures/listen.ts';
 import { writeInput } from '../fixtures/program.ts';
@@ -18,7 +18,7 @@ export const dist = (path: string) => fileURLToPath(new URL(`../../dist/${path}`
 type Served = Pick<ControlPlane, 'server' | 'certificateAuthorityData'>;
 
 /** Ends the last first, an informer before its server, and each whatever becomes of the others. */
-export function lifetimeOf(t: TestContext): Lifetime {
+export function lifetimeOf(t: Lifetime): Lifetime {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
   return {
@@ -83,6 +83,12 @@ export async function allow(
       subjects: [{ apiGroup, ...subject, ...namespace }],
     },
   });
+}
+
+/** Whether the server takes a token. It keeps what it has found out about one for ten seconds. */
+export async function isTaken({ admin }: ControlPlane, token: string): Promise<boolean> {
+  const reviews = admin.makeApiClient(AuthenticationV1Api);
+  return (await reviews.createTokenReview({ body: { spec: { token } } })).status?.authenticated === true;
 }
 
 /** A service account that may do everything, a function that mints tokens for it, and one that revokes them all. */

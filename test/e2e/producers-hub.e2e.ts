@@ -1,17 +1,16 @@
 // Plugins that read Secrets of a real hub. docs/recipes/open-cluster-management.md, secrets-on-the-hub.md.
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
 import { request as forward } from 'node:https';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { AuthenticationV1Api, CoreV1Api } from '@kubernetes/client-node';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import type { ControlPlane } from './control-plane.ts';
 import {
+  adminFile,
   clusterOf,
   dist,
+  isTaken,
   kubeconfigText,
   type Lifetime,
   lifetimeOf,
@@ -48,8 +47,7 @@ async function startHubAndSpoke(t: TestContext, namespace: string) {
   const [hub, spoke] = await Promise.all([startPlane(life, 'hub'), startPlane(life, 'spoke')]);
   const core = hub.admin.makeApiClient(CoreV1Api);
   await core.createNamespace({ body: { metadata: { name: namespace } } });
-  const kubeconfig = join(await temporaryFolder(t), 'kubeconfig');
-  await writeFile(kubeconfig, hub.admin.exportConfig(), { mode: 0o600 });
+  const kubeconfig = await adminFile(t, hub);
   const write = async (name: string, stringData: Record<string, string>, labels: Record<string, string> = {}) => {
     await core.deleteNamespacedSecret({ namespace, name }).catch(() => {});
     await core.createNamespacedSecret({ namespace, body: { metadata: { name, labels }, stringData } });
@@ -77,9 +75,7 @@ describe('plugins that read Secrets of a real hub', () => {
 
     await account.revoke();
     await write('spoke-1-fleet-controller', { token: await account.mint() });
-    const reviews = spoke.admin.makeApiClient(AuthenticationV1Api);
-    const isTaken = async () => (await reviews.createTokenReview({ body: { spec: { token } } })).status?.authenticated;
-    await until(t, async () => (await isTaken()) !== true);
+    await until(t, async () => !(await isTaken(spoke, token)));
     assert.equal(await whoAmI(config.makeApiClient(AuthenticationV1Api)), user);
 
     await write('spoke-1-fleet-controller', { other: 'x' });

@@ -10,7 +10,7 @@ import { startMetadata } from '../fixtures/clouds.ts';
 import { type Issuer, type IssuerClient, startIssuer } from '../fixtures/issuer.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { accessBy, clusterOf, dist, serviceAccount, startPlane } from './fixture.ts';
+import { accessBy, clusterOf, dist, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
 import { authenticationFlag, configurationOf, type TrustedIssuer, untilTrusted } from './producers/authentication.ts';
 import { startInternet } from './producers/internet.ts';
 import { producer, profileOf, startRecipe, whoUnderBoth } from './producers/recipe.ts';
@@ -24,9 +24,7 @@ const login = 'login.microsoftonline.com';
 const audience = 'https://spoke-1.clusters.example.dev';
 
 describe('issuers that an API server trusts', () => {
-  const stack = new AsyncDisposableStack();
-  const life = { after: (end: () => unknown) => stack.defer(async () => void (await end())) };
-  after(() => stack.disposeAsync());
+  const life = lifetimeOf({ after });
   /** The pod's cluster and the spoke are one here: its issuer signs the controller's projected tokens. */
   let plane: ControlPlane;
   let internet: Awaited<ReturnType<typeof startInternet>>;

@@ -1,14 +1,13 @@
 /** Issuers that an API server trusts, by structured authentication configuration. */
 import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
-import { AuthenticationV1Api } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Issuer } from '../../fixtures/issuer.ts';
 import { writeInput } from '../../fixtures/program.ts';
 import { until } from '../../fixtures/until.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import type { Lifetime } from '../fixture.ts';
+import { isTaken, type Lifetime } from '../fixture.ts';
 
 export interface TrustedIssuer {
   readonly issuer: Issuer;
@@ -56,10 +55,6 @@ export async function untilTrusted(
   plane: ControlPlane,
   { issuer, audiences }: TrustedIssuer,
 ): Promise<void> {
-  const reviews = plane.admin.makeApiClient(AuthenticationV1Api);
   const token = await issuer.sign({ sub: 'nobody', aud: audiences[0] ?? '' });
-  await until(
-    t,
-    async () => (await reviews.createTokenReview({ body: { spec: { token } } })).status?.authenticated === true,
-  );
+  await until(t, () => isTaken(plane, token));
 }
