@@ -1,6 +1,6 @@
 /** A recipe's own provider file, run on the machine of the test. */
 import assert from 'node:assert/strict';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -8,8 +8,7 @@ import { AuthenticationV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { parse } from 'yaml';
 import { type ClusterProfile, CredentialProviders, type EnvVar, type RestConfig } from '../../../src/index.ts';
-import { programFile } from '../../fixtures/program.ts';
-import { temporaryFolder } from '../../fixtures/script.ts';
+import { programFile, writeInput } from '../../fixtures/program.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { clusterOf, programs, whoAmI } from '../fixture.ts';
 import { producersVariable } from './programs.ts';
@@ -72,8 +71,7 @@ export async function startRecipe(
     there.set(servers.join(', '), provider.allowedServers.join(', '));
     provider.allowedServers = servers;
   }
-  const file = join(await temporaryFolder(t), 'providers.json');
-  await writeFile(file, JSON.stringify({ providers }));
+  const file = await writeInput(t, 'providers.json', { providers });
   const started = CredentialProviders.fromFile(file, {
     hardened: true,
     pluginPolicy: { policyType: 'Allowlist', allowlist: [{ command }] },
@@ -81,10 +79,9 @@ export async function startRecipe(
   t.after(() => started.close());
 
   const check = async (profile: ClusterProfile) => {
-    const path = join(await temporaryFolder(t), 'profile.json');
     const metadata = { namespace: 'fleet-system', name: 'spoke-1', ...profile.metadata };
     const kind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
-    await writeFile(path, JSON.stringify({ ...kind, ...profile, metadata }));
+    const path = await writeInput(t, 'profile.json', { ...kind, ...profile, metadata });
     const flags = [
       `--clusterprofile-provider-file=${file}`,
       '--clusterprofile-hardened',
@@ -92,8 +89,7 @@ export async function startRecipe(
       `--clusterprofile-plugin-allowlist=${command}`,
     ];
     const args = [programFile, 'check', '-f', path, ...flags];
-    const { stdout, stderr, exitCode } = await execa(process.execPath, args, { reject: false });
-    return { stdout, stderr, exitCode };
+    return execa(process.execPath, args, { reject: false });
   };
   return {
     providers: started,
@@ -138,18 +134,13 @@ export async function profileOf(shape: string, plane: ControlPlane, change: obje
 /** Who the cluster says that its visitor is, under the SDK; it has to say the same to kubectl with what `exportConfig` gives. */
 export async function whoUnderBoth(t: TestContext, config: RestConfig): Promise<string | undefined> {
   const name = await whoAmI(config.makeApiClient(AuthenticationV1Api));
-  assert.deepEqual(await underKubectl(t, config), { name });
-  return name;
-}
-
-/** The same of kubectl alone: the user's name, or what it says. */
-export async function underKubectl(t: TestContext, config: RestConfig) {
-  const kubeconfig = join(await temporaryFolder(t), 'kubeconfig');
-  await writeFile(kubeconfig, config.exportConfig(), { mode: 0o600 });
+  const kubeconfig = await writeInput(t, 'kubeconfig', config.exportConfig());
   const args = ['--kubeconfig', kubeconfig, 'auth', 'whoami', '-o', 'json'];
   // What a hardened controller gives its plugins: this machine's own AWS_CA_BUNDLE, say, must not decide.
   const { PATH, HOME } = process.env;
   const options = { env: { PATH, HOME }, extendEnv: false, reject: false } as const;
   const { stdout, stderr, exitCode } = await execa(join(programs, 'kubectl'), args, options);
-  return exitCode === 0 ? { name: JSON.parse(stdout).status.userInfo.username } : { said: stderr };
+  assert.equal(exitCode, 0, stderr);
+  assert.equal(JSON.parse(stdout).status.userInfo.username, name);
+  return name;
 }
