@@ -35,6 +35,12 @@ export async function publish(
   if (status) await setStatus(hub, name, status);
 }
 
+/** Deletes a profile in the namespace `default`. */
+export async function withdraw(hub: ControlPlane, name: string): Promise<void> {
+  const custom = hub.admin.makeApiClient(CustomObjectsApi);
+  await custom.deleteNamespacedCustomObject({ ...profiles, namespace: 'default', name });
+}
+
 export async function setStatus(hub: ControlPlane, name: string, status: object): Promise<void> {
   const custom = hub.admin.makeApiClient(CustomObjectsApi);
   const key = { ...profiles, namespace: 'default', name };

@@ -7,6 +7,7 @@ import { shellPlugin } from '../fixtures/script.ts';
 import { publish, startHub } from './crd.ts';
 import { accessBy, adminFile, adminOf, clusterOf, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
 import { startCrew } from './shards/replica.ts';
+import { soon } from './soon.ts';
 
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' } as const;
 const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default' } as const;
@@ -30,7 +31,7 @@ test('three replicas make one child for each template, whatever is killed and re
       await publish(hub, name, accessBy(plane.name, clusterOf(plane)));
   }
   const configs = planes.map((plane) => adminOf(life, plane));
-  const { all, living, start, end, check } = startCrew(life, { kubeconfig, command, durationMs: 6_000 }, 'children');
+  const { living, start, end, check, told } = startCrew(life, { kubeconfig, command, durationMs: 6_000 }, 'children');
   let templates = 0;
   const create = async (count: number) => {
     for (let i = 0; i < count; i++, templates++)
@@ -48,17 +49,9 @@ test('three replicas make one child for each template, whatever is killed and re
   const phase = async (what: string, act: () => Promise<unknown>) => {
     await act();
     const wanted = Array.from({ length: templates }, (_, index) => `t${index}`).toSorted();
-    const patience = performance.now() + 90_000;
-    for (;;) {
-      const found = await childrenNow();
-      if (found.every((names) => new Set(names).size === wanted.length)) {
-        for (const names of found) assert.deepEqual(names, wanted, `${what}: a child twice`);
-        return;
-      }
-      const said = all.map(({ identity, warnings }) => `${identity}: ${warnings.at(-1)}`).join('; ');
-      if (performance.now() > patience) assert.fail(`${what}: not all children within 90 s; ${said}`);
-      await pause(200);
-    }
+    const isComplete = (names: readonly string[]) => new Set(names).size === wanted.length;
+    await soon(`${what}: all children`, async () => (await childrenNow()).every(isComplete), told);
+    for (const names of await childrenNow()) assert.deepEqual(names, wanted, `${what}: a child twice`);
   };
   const kill = async () => {
     // In the middle of its work.

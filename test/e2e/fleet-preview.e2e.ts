@@ -8,7 +8,7 @@ import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { changesBetween } from '../../src/rest/request/previewed-writes.ts';
 import { readBeginning } from '../../src/util/printable.ts';
 import { until } from '../fixtures/until.ts';
-import { profiles, publish, startHub } from './crd.ts';
+import { profiles, publish, startHub, withdraw } from './crd.ts';
 import { accessBy, adminOf, clusterOf, lifetimeOf } from './fixture.ts';
 import { kinds, providersOf, startSpoke } from './spoke.ts';
 
@@ -233,9 +233,7 @@ test('clusters are a source of controllers: a server that stops, comes back and 
   // A profile that is deleted while its cluster cannot be engaged.
   await one.close();
   await until(t, () => wasTold(`Unreachable default/${one.name}`) > 0);
-  const { CustomObjectsApi } = await import('@kubernetes/client-node');
-  const custom = hub.admin.makeApiClient(CustomObjectsApi);
-  await custom.deleteNamespacedCustomObject({ ...profiles, namespace: 'default', name: one.name });
+  await withdraw(hub, one.name);
   await until(t, () => wasTold(`Gone default/${one.name}`) === 1);
   await Promise.all(replicas.map(({ fleet }) => fleet.close()));
   assert.equal(wasTold(`Gone default/${one.name}`), 1);

@@ -9,6 +9,7 @@ import { startHub } from './crd.ts';
 import { adminFile, adminOf, lifetimeOf } from './fixture.ts';
 import { startCrew } from './shards/replica.ts';
 import { areServed, callsBetween, gapsOf, overlapOf, publishAll, startSpokes } from './shards/spokes.ts';
+import { soon } from './soon.ts';
 
 const clusters = 200;
 const shards = 64;
@@ -28,14 +29,7 @@ test('five replicas share 200 clusters: never do two call one, whatever is kille
   await publishAll(hub, spokes.addresses);
 
   const { all, living, first, start, end, check } = startCrew(life, { kubeconfig, command, durationMs }, 'clusters');
-  const until = async (what: string, holds: () => boolean | Promise<boolean>) => {
-    const patience = performance.now() + 90_000;
-    while (!(await holds())) {
-      check();
-      if (performance.now() > patience) assert.fail(`not within 90 s: ${what}; ${told()}`);
-      await pause(100);
-    }
-  };
+  const until = (what: string, holds: () => boolean | Promise<boolean>) => soon(what, () => check() ?? holds(), told);
   const shares = () => [...living].map(({ owned }) => owned.size);
   const told = () => {
     const histories = all.map(({ identity, events, warnings }) => {

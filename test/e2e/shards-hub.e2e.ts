@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { startHub } from './crd.ts';
 import { adminFile, adminOf, lifetimeOf } from './fixture.ts';
 import { startHubObjects } from './shards/hub-objects.ts';
 import { type Replica, startCrew } from './shards/replica.ts';
+import { soon } from './soon.ts';
 
 const durationMs = 6_000;
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
@@ -16,20 +16,14 @@ test('three replicas share the objects of a hub: never do two write to one, and 
   const objects = startHubObjects(life, adminOf(life, hub));
   await objects.create(12);
 
-  const { all, living, first, start, end, check } = startCrew(life, { kubeconfig, command: '', durationMs }, 'hub');
+  const { living, first, start, end, check, told } = startCrew(life, { kubeconfig, command: '', durationMs }, 'hub');
   let stopped: Replica | undefined;
   /** After what happens, each object is written by one of those that live. */
   const phase = async (what: string, act: () => Promise<unknown> | undefined) => {
     await act();
     const since = monotonic();
     const identities = new Set([...living].map(({ identity }) => identity));
-    const patience = performance.now() + 90_000;
-    while (!objects.areServed(since, identities)) {
-      const warnings = all.map(({ identity, warnings: said }) => `${identity}: ${said.at(-1)}`);
-      check();
-      if (performance.now() > patience) assert.fail(`${what}: not all objects within 90 s; ${warnings.join('; ')}`);
-      await pause(100);
-    }
+    await soon(`${what}: all objects`, () => check() ?? objects.areServed(since, identities), told);
     // The system may stop a process between the check and the write of one request, which leaves when it goes on: see docs/fleet-replicas.md.
     const late = objects.late();
     const ofStopped = late.filter(({ term }) => stopped && term.startsWith(`${stopped.identity}-`));

@@ -59,6 +59,8 @@ export function startCrew(life: Lifetime, options: ReplicaOptions, of: Shared) {
       await replica.ended;
       return replica;
     },
+    /** What each has logged last. */
+    told: () => all.map(({ identity, warnings }) => `${identity}: ${warnings.at(-1)}`).join('; '),
     /** Fails where one has ended by itself. */
     check: () => {
       for (const { identity, hasEnded } of living) assert.ok(!hasEnded, `${identity} has ended by itself`);
