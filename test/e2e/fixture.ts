@@ -117,12 +117,15 @@ export async function whoAmI(api: AuthenticationV1Api): Promise<string | undefin
   return status?.userInfo?.username;
 }
 
-/** A kubeconfig with one context, for kubectl and Go's clients. */
-export function kubeconfigText(served: Served, user: object): string {
+/** A kubeconfig with a context for each, for kubectl and Go's clients. The first is the current one. */
+export function kubeconfigOf(all: readonly { name: string; served: Served; user: object }[]): string {
   return JSON.stringify({
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-    clusters: [{ name: 'c', cluster: clusterOf(served) }],
-    users: [{ name: 'c', user }],
+    'current-context': all[0]?.name,
+    contexts: all.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
+    clusters: all.map(({ name, served }) => ({ name, cluster: clusterOf(served) })),
+    users: all.map(({ name, user }) => ({ name, user })),
   });
 }
+
+/** A kubeconfig with one context. */
+export const kubeconfigText = (served: Served, user: object) => kubeconfigOf([{ name: 'c', served, user }]);

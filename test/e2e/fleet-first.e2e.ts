@@ -9,7 +9,7 @@ import { runProgram } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { kubectlOf, startHub } from './crd.ts';
-import { adminFile, clusterOf, lifetimeOf } from './fixture.ts';
+import { adminFile, kubeconfigOf, lifetimeOf } from './fixture.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 test('the three first programs run on the clusters of a kubeconfig that publish has published', async (t) => {
@@ -21,17 +21,11 @@ test('the three first programs run on the clusters of a kubeconfig that publish 
   await kubectlOf(hub, 'create', 'namespace', 'fleet-system');
   const folder = await temporaryFolder(t);
   const env = { KUBECONFIG: await adminFile(t, hub) };
-  const execOf = (command: string) => ({
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command,
-    interactiveMode: 'Never',
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never' };
+  const kubeconfig = spokes.map(({ plane, plugin: { command } }) => {
+    return { name: plane.name, served: plane, user: { exec: { ...exec, command } } };
   });
-  const kubeconfig = {
-    clusters: spokes.map(({ plane }) => ({ name: plane.name, cluster: clusterOf(plane) })),
-    users: spokes.map(({ plane, plugin }) => ({ name: plane.name, user: { exec: execOf(plugin.command) } })),
-    contexts: spokes.map(({ plane: { name } }) => ({ name, context: { cluster: name, user: name } })),
-  };
-  await writeFile(join(folder, 'spokes'), JSON.stringify(kubeconfig));
+  await writeFile(join(folder, 'spokes'), kubeconfigOf(kubeconfig));
   const flags = ['--from-kubeconfig', join(folder, 'spokes'), '--providers', join(folder, 'providers.yaml')];
   const published = await runProgram(t, ['publish', '-n', 'fleet-system', ...flags], { env });
   assert.deepEqual([published.stderr, published.exitCode], ['', 0], published.stdout);

@@ -9,7 +9,7 @@ import { execa } from 'execa';
 import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { publish, startHub } from './crd.ts';
-import { accessBy, clusterOf, type Lifetime, lifetimeOf, programs, serviceAccount } from './fixture.ts';
+import { accessBy, clusterOf, kubeconfigOf, type Lifetime, lifetimeOf, programs, serviceAccount } from './fixture.ts';
 import { buildAccess } from './go-programs.ts';
 
 const names = ['prod', 'staging'] as const;
@@ -24,7 +24,7 @@ async function startTwin(life: Lifetime, name: Name) {
   const extension = { clusterName: 'spoke-1', clusterProfileNamespace: 'default' };
   const extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
   await publish(plane, 'spoke-1', accessBy('secretreader', { ...clusterOf(plane), extensions }));
-  return { cluster: clusterOf(plane), token: await (await serviceAccount(plane, 'operator')).mint() };
+  return { name, served: plane, user: { token: await (await serviceAccount(plane, 'operator')).mint() } };
 }
 
 describe('two hubs with the same names', () => {
@@ -37,23 +37,13 @@ describe('two hubs with the same names', () => {
       startTwin(life, 'staging'),
       buildAccess('sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin', goReader),
     ]);
-    const hubs = { prod, staging };
-    const kubeconfig = (of: readonly Name[]) =>
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Config',
-        'current-context': of[0],
-        clusters: of.map((name) => ({ name, cluster: hubs[name].cluster })),
-        users: of.map((name) => ({ name, user: { token: hubs[name].token } })),
-        contexts: of.map((name) => ({ name, context: { cluster: name, user: name, namespace: 'default' } })),
-      });
     const home = await temporaryFolder(t);
     await mkdir(join(home, '.kube'));
-    await writeFile(join(home, '.kube/config'), kubeconfig(['prod']));
+    await writeFile(join(home, '.kube/config'), kubeconfigOf([prod]));
 
     const [config, own] = [join(folder, 'config'), join(folder, 'own')];
-    await writeFile(config, kubeconfig(names));
-    await writeFile(own, kubeconfig(['staging']));
+    await writeFile(config, kubeconfigOf([prod, staging]));
+    await writeFile(own, kubeconfigOf([staging]));
     const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: goReader, provideClusterInfo: true };
     const providers = await writeInput(t, 'providers.json', { providers: [{ name: 'secretreader', execConfig }] });
     const flags = ['--clusterprofile-provider-file', providers];
