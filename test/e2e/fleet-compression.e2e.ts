@@ -2,21 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CoreV1Api, VersionApi } from '@kubernetes/client-node';
-import { writePlugin } from '../../src/testing/index.ts';
 import { startNodeInformer } from '../bench/fleet/informer-peers.ts';
 import { startHttpProxy } from '../fixtures/proxies.ts';
 import { until } from '../fixtures/until.ts';
-import { lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { lifetimeOf } from './fixture.ts';
+import { kinds, startSpoke } from './spoke.ts';
 
 const objects = 200;
 const namespace = 'default';
 
 test('a list of a server elsewhere takes a fraction of its bytes from Kubernetes 1.37 on, and the cache is the same', async (t) => {
   const life = lifetimeOf(t);
-  const plane = await startPlane(life, 'compression');
-  const token = await (await serviceAccount(plane, 'reader')).mint();
-  const plugin = await writePlugin({ token });
-  life.after(() => plugin.remove());
+  const { plane, plugin } = await startSpoke(life, 'compression', kinds.token);
   const core = plane.admin.makeApiClient(CoreV1Api);
   const bodyOf = (index: number, line: string) => ({
     metadata: { name: `map-${index}` },
@@ -32,7 +29,7 @@ test('a list of a server elsewhere takes a fraction of its bytes from Kubernetes
   const start = async (plain: boolean) => {
     const proxy = await startHttpProxy(t);
     const cluster = { 'proxy-url': proxy.url, 'disable-compression': plain };
-    const target = { server, certificateAuthorityData, command: plugin.command, token, namespace, cluster };
+    const target = { server, certificateAuthorityData, command: plugin.command, namespace, cluster };
     const informer = startNodeInformer('ours', target);
     life.after(() => informer.close());
     await informer.synced;

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
 import fc from 'fast-check';
-import { writePlugin } from '../../src/testing/index.ts';
 import { startGoInformer, startNodeInformer } from '../bench/fleet/informer-peers.ts';
-import { kubeconfigText, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { adminFile, lifetimeOf } from './fixture.ts';
+import { kinds, startSpoke } from './spoke.ts';
 
 const steps = 600;
 const names = 40;
@@ -16,15 +14,11 @@ const namespace = 'default';
 
 test("the cache is client-go's in the end: creates, updates, deletes, restarts and compactions, the same for both", async (t) => {
   const life = lifetimeOf(t);
-  const plane = await startPlane(life, 'conformance', ['--etcd-compaction-interval=2s']);
-  const token = await (await serviceAccount(plane, 'reader')).mint();
-  const plugin = await writePlugin({ token });
-  life.after(() => plugin.remove());
+  const { plane, plugin } = await startSpoke(life, 'conformance', kinds.token, ['--etcd-compaction-interval=2s']);
   const { server, certificateAuthorityData } = plane;
-  const kubeconfig = join(plugin.directory, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigText(plane, { token }));
+  const kubeconfig = await adminFile(t, plane);
   const core = plane.admin.makeApiClient(CoreV1Api);
-  const target = { server, certificateAuthorityData, command: plugin.command, token, namespace };
+  const target = { server, certificateAuthorityData, command: plugin.command, namespace };
   const start = () => ({
     theirs: startGoInformer(process.env.E2E_INFORMER ?? '', kubeconfig, namespace, 'json'),
     ours: startNodeInformer('ours', target),

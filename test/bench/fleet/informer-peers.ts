@@ -29,7 +29,8 @@ export interface Target {
   readonly certificateAuthorityData: string;
   /** A plugin that gives a token. */
   readonly command: string;
-  readonly token: string;
+  /** For client-node, which runs no plugin here. */
+  readonly token?: string;
   readonly namespace: string;
   /** More fields of the profile's cluster. */
   readonly cluster?: { readonly 'proxy-url'?: string; readonly 'disable-compression'?: boolean };
