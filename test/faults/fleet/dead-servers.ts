@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { FakeCluster } from '../../../src/testing/index.ts';
+import { listen } from '../../fixtures/listen.ts';
 
 export interface Address {
   readonly url: string;
@@ -9,46 +9,34 @@ export interface Address {
 
 /** Servers that are dead, each in its way, and what ends them. */
 export async function startDead() {
-  const open = new Set<Socket>();
-  const listen = async (answer: (socket: Socket) => void): Promise<Server> => {
-    const server = createServer((socket) => {
-      open.add(socket);
-      socket.on('error', () => {});
-      answer(socket);
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return server;
+  const ends = new AsyncDisposableStack();
+  const life = { after: (end: () => unknown) => ends.defer(async () => void (await end())) };
+  const serve = async (answer: (socket: Socket) => void) =>
+    `https://127.0.0.1:${(await listen(life, createServer(answer))).port}`;
+  const silent = await serve(() => {});
+  const slamming = await serve((socket) => socket.destroy());
+  const babbling = await serve((socket) => socket.end('220 smtp.example.dev ESMTP\r\n'));
+  const start = async (tokens: Readonly<Record<string, string>> = { good: 'me' }) => {
+    const cluster = await FakeCluster.start({ tokens });
+    life.after(() => cluster.close());
+    return cluster;
   };
-  const silent = await listen(() => {});
-  const slamming = await listen((socket) => socket.destroy());
-  const babbling = await listen((socket) => socket.end('220 smtp.example.dev ESMTP\r\n'));
-  const hanging = await FakeCluster.start({ tokens: { good: 'me' } });
+  const hanging = await start();
   hanging.failNext('hang', 1_000_000);
-  const resetting = await FakeCluster.start({ tokens: { good: 'me' } });
+  const resetting = await start();
   resetting.failNext('reset', 1_000_000);
-  const failing = await FakeCluster.start({ tokens: { good: 'me' } });
+  const failing = await start();
   failing.failNext(503, 1_000_000);
-  const refusing = await FakeCluster.start({ tokens: {} });
-  const stalling = await FakeCluster.start({ tokens: { good: 'me' } });
+  const stalling = await start();
   // It can be engaged, and then its watches hang.
   stalling.failNext('hang', 1_000_000, ({ url }) => url !== '/version');
-  const clusters = [hanging, resetting, failing, refusing, stalling];
   const { certificateAuthorityData } = hanging;
-  const port = (server: Server) => `https://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
   const addresses: readonly Address[] = [
-    ...['https://127.0.0.1:1', 'https://nowhere.invalid', ...[silent, slamming, babbling].map(port)].map((url) => ({
+    ...['https://127.0.0.1:1', 'https://nowhere.invalid', silent, slamming, babbling].map((url) => ({
       url,
       certificateAuthorityData,
     })),
-    ...clusters,
+    ...[hanging, resetting, failing, await start({}), stalling],
   ];
-  return {
-    addresses,
-    close: async () => {
-      for (const socket of open) socket.destroy();
-      for (const server of [silent, slamming, babbling]) server.close();
-      await Promise.all(clusters.map((cluster) => cluster.close()));
-    },
-  };
+  return { addresses, close: () => ends.disposeAsync() };
 }
