@@ -1,20 +1,12 @@
 // A spoke whose tokens are exchanged as an issuer does it: the next one is given out, then the server refuses the last one.
 import { CoreV1Api } from '@kubernetes/client-node';
-import { type TestPlugin, writePlugin } from '../../../src/testing/index.ts';
+import { writePlugin } from '../../../src/testing/index.ts';
 import { until } from '../../fixtures/until.ts';
-import type { ControlPlane } from '../control-plane.ts';
 import { allow, isTaken, type Lifetime, serviceAccount, startPlane } from '../fixture.ts';
 import { startSpoke } from '../spoke.ts';
 
-export interface RotatingSpoke {
-  readonly plane: ControlPlane;
-  readonly plugin: TestPlugin;
-  /** The plugin gives out another token; the last one has expired, and the server takes it no longer. */
-  rotate(t: Parameters<typeof until>[0]): Promise<void>;
-}
-
 /** A spoke with a plugin that says of each token that it expires after `seconds`, or nothing. */
-export async function startRotatingSpoke(life: Lifetime, name: string, seconds?: number): Promise<RotatingSpoke> {
+export async function startRotatingSpoke(life: Lifetime, name: string, seconds?: number) {
   const plane = await startPlane(life, name);
   const core = plane.admin.makeApiClient(CoreV1Api);
   await serviceAccount(plane, 'controller');
@@ -45,7 +37,8 @@ export async function startRotatingSpoke(life: Lifetime, name: string, seconds?:
   return {
     plane,
     plugin,
-    rotate: async (t) => {
+    /** The plugin gives out another token; the last one has expired, and the server takes it no longer. */
+    rotate: async (t: Parameters<typeof until>[0]) => {
       const last = { ...current, secret: `generation-${generation}` };
       current = await next();
       await plugin.answer(current);

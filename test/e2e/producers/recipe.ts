@@ -22,7 +22,7 @@ export function producer(name: string): string {
 }
 
 /** What is other here than in the recipe's pod. */
-export interface Here {
+interface Here {
   /** Where the plugin is. */
   readonly command: string;
   /** Files of the pod, and where they are here. */
@@ -31,15 +31,6 @@ export interface Here {
   readonly env?: Readonly<Record<string, string>>;
   /** The cluster that is in the place of the recipe's. */
   readonly servers: readonly string[];
-}
-
-/** A recipe of docs/recipes/ with its own provider file. */
-export interface Recipe {
-  readonly providers: CredentialProviders;
-  /** What `clusterprofile check` says of a profile that is as it should be: the identity. */
-  identify(profile: ClusterProfile): Promise<string>;
-  /** Fails where `clusterprofile check` finds nothing wrong, or where the recipe's page does not show what it says. */
-  isShown(profile: ClusterProfile): Promise<void>;
 }
 
 /**
@@ -51,7 +42,7 @@ export async function startRecipe(
   page: string,
   { command, files = {}, env = {}, servers }: Here,
   folder: string = page,
-): Promise<Recipe> {
+) {
   const { providers } = parse(await readFile(join(examples, 'deploy', folder, 'providers.yaml'), 'utf8'));
   // npm does so when it installs one.
   await chmod(command, 0o755);
@@ -93,13 +84,15 @@ export async function startRecipe(
   };
   return {
     providers: started,
-    identify: async (profile) => {
+    /** What `clusterprofile check` says of a profile that is as it should be: the identity. */
+    identify: async (profile: ClusterProfile) => {
       const { stdout, stderr, exitCode } = await check(profile);
       assert.equal(exitCode, 0, `${stdout}${stderr}`);
       const [, identity = assert.fail(stdout)] = /^ *ok +identity +\S+ \S+ +(.*?)(?: \(.*)?$/m.exec(stdout) ?? [];
       return identity;
     },
-    isShown: async (profile) => {
+    /** Fails where `clusterprofile check` finds nothing wrong, or where the recipe's page does not show what it says. */
+    isShown: async (profile: ClusterProfile) => {
       const { stdout } = await check(profile);
       const [, failed = assert.fail(stdout)] = /^ *(FAIL.*)\n\d+ cluster/ms.exec(stdout) ?? [];
       const text = [...there].reduce((said, [own, other]) => said.replaceAll(own, other), failed);

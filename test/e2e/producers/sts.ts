@@ -7,13 +7,9 @@ import type { Internet } from './internet.ts';
 const host = 'sts.eu-west-1.amazonaws.com';
 const account = '123456789012';
 
-export interface Sts {
-  /** What was asked of it, the newest last. */
-  readonly actions: readonly string[];
-}
-
 /** Gives keys of a role to who brings its web identity, and says whose key has signed a request. */
-export async function startSts(internet: Internet, identities: Readonly<Record<string, string>>): Promise<Sts> {
+export async function startSts(internet: Internet, identities: Readonly<Record<string, string>>) {
+  /** What was asked of it, the newest last. */
   const actions: string[] = [];
   /** Secret, and session token, by access key. */
   const keys = new Map<string, { readonly secret: string; readonly session: string; readonly role: string }>();

@@ -13,23 +13,15 @@ interface Write {
   readonly at: number;
 }
 
-export interface LateWrite {
+interface LateWrite {
   readonly term: string;
   /** The terms of all writes to this object. */
   readonly history: string;
 }
 
-export interface HubObjects {
-  create(count: number): Promise<void>;
-  /** Whether each of them was written by one of these replicas after a moment. */
-  areServed(since: number, living: ReadonlySet<string>): boolean;
-  /** Writes of a term after another term had written: two replicas had the object, or one wrote after it had lost it. */
-  late(): readonly LateWrite[];
-}
-
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 
-export function startHubObjects(life: Lifetime, config: RestConfig): HubObjects {
+export function startHubObjects(life: Lifetime, config: RestConfig) {
   const stop = new AbortController();
   const writes = new Map<string, Write[]>();
   const follow = async () => {
@@ -47,7 +39,7 @@ export function startHubObjects(life: Lifetime, config: RestConfig): HubObjects 
     return following;
   });
   return {
-    create: async (count) => {
+    create: async (count: number) => {
       const client = config.resource(hubObjects);
       for (let i = 0; i < count; i++) {
         const name = `object-${writes.size}`;
@@ -55,11 +47,13 @@ export function startHubObjects(life: Lifetime, config: RestConfig): HubObjects 
         await client.create({ metadata: { name } });
       }
     },
-    areServed: (since, living) =>
+    /** Whether each of them was written by one of these replicas after a moment. */
+    areServed: (since: number, living: ReadonlySet<string>) =>
       [...writes.values()].every((all) =>
         all.some(({ term, at }) => at > since && living.has(term.replace(/-\d+$/, ''))),
       ),
-    late: () =>
+    /** Writes of a term after another term had written: two replicas had the object, or one wrote after it had lost it. */
+    late: (): readonly LateWrite[] =>
       [...writes].flatMap(([name, all]) => {
         const over = new Set<string>();
         const history = `${name}: ${all.map(({ term }) => term).join(', ')}`;

@@ -6,16 +6,10 @@ import { publish } from '../crd.ts';
 import { accessBy, clusterOf, type Lifetime } from '../fixture.ts';
 import type { Address, Calls, Records } from './clusters-process.ts';
 
-export interface Spokes {
-  readonly addresses: readonly Address[];
-  /** By cluster, who called it and when. */
-  records(): Promise<Records>;
-}
-
 const processes = 2;
 
 /** `count` clusters that accept the tokens of these replicas. */
-export async function startSpokes(life: Lifetime, count: number, identities: readonly string[]): Promise<Spokes> {
+export async function startSpokes(life: Lifetime, count: number, identities: readonly string[]) {
   const program = new URL('./clusters-process.ts', import.meta.url);
   const children: ChildProcess[] = [];
   const addresses: Address[] = [];
@@ -31,7 +25,9 @@ export async function startSpokes(life: Lifetime, count: number, identities: rea
     child.send('records');
     return (await answer)[0];
   };
-  return { addresses, records: async () => (await Promise.all(children.map(ask))).flat() };
+  /** By cluster, who called it and when. */
+  const records = async (): Promise<Records> => (await Promise.all(children.map(ask))).flat();
+  return { addresses, records };
 }
 
 /** A profile on the hub for each. */

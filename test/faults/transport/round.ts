@@ -41,15 +41,6 @@ export interface Plugins {
   readonly healthy: TestPlugin;
 }
 
-export interface RoundResult {
-  readonly requests: number;
-  readonly arrivals: number;
-  readonly answered: number;
-  readonly faults: readonly string[];
-  /** How many ended with which code. */
-  readonly codes: ReadonlyMap<string, number>;
-}
-
 /** Whether an error is one that a caller can do something with: this package's, or what the caller itself has thrown. */
 function codeOf(error: unknown, signal: AbortSignal): string | undefined {
   const { aborted, reason } = signal;
@@ -66,11 +57,12 @@ function codeOf(error: unknown, signal: AbortSignal): string | undefined {
   return undefined;
 }
 
-export async function playRound(seed: string, plugins: Plugins, neighbour: Neighbour): Promise<RoundResult> {
+export async function playRound(seed: string, plugins: Plugins, neighbour: Neighbour) {
   const plugin = plugins.hostile;
   const draw = (name: string) => new Random(hash(`${seed} ${name}`));
   const random = draw('round');
   const faults: string[] = [];
+  /** How many ended with which code. */
   const codes = new Map<string, number>();
   const left = new LeftOver();
   const heldBefore = holding().length;
