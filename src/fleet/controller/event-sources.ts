@@ -58,6 +58,8 @@ export async function follow(
       ];
     }),
   );
+  // A listener that is added after the end would never be removed from the hub's caches.
+  signal.throwIfAborted();
   const namespaced = attachment.mains.some(({ isNamespaced }) => isNamespaced);
   await Promise.all([
     ...owned.map(({ source, informer }) =>
@@ -68,6 +70,7 @@ export async function follow(
     ...watched.map(({ watch, informer }) => followWatch(attachment, watch, informer, cluster, context)),
     ...[...owned, ...watched].map(({ informer }) => informer.synced({ signal })),
   ]);
+  signal.throwIfAborted();
   for (const watch of fleetWatches) followFleet(attachment, watch, context);
 }
 

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
+import { follow } from '../../../src/fleet/controller/event-sources.ts';
+import { clusterPlace } from '../../../src/fleet/controller/place.ts';
+import { informerOf, readController } from '../../../src/fleet/controller/settings.ts';
+import { WorkQueue } from '../../../src/fleet/controller/work-queue.ts';
+import { Written } from '../../../src/fleet/controller/written.ts';
+import type { ReconcileRequest } from '../../../src/fleet/index.ts';
 import { configMaps, map, note, startOne } from '../../fixtures/controllers.ts';
-import { stateOf } from '../../fixtures/fleet-hub.ts';
+import { startEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { problemsIn } from '../../fixtures/thrown.ts';
 import { until } from '../../fixtures/until.ts';
@@ -83,6 +89,31 @@ describe('a controller that watches the hub', () => {
     hub.add(map('b'));
     await until(t, () => calls.length === 5);
     assert.deepEqual(calls.slice(2), ['fleet/two', 'fleet/two', 'fleet/two']);
+  });
+
+  test('does not begin to follow the hub for a cluster that leaves while it begins there', async (t) => {
+    const { fleet, engaged, hub, logger } = await startEngaged(t);
+    hub.add(map('a'));
+    await Promise.all([engaged.informer(configMaps).synced(), fleet.hub.informer(configMaps).synced()]);
+    const mapped = t.mock.fn(() => []);
+    const watches = [{ ...templates, map: mapped }];
+    const settings = readController({ name: 'follows', for: configMaps, watches, reconcile: () => {} });
+    const [clock, backoff] = [new ManualClock(), { firstMs: 5, longestMs: 5, jitter: 0 }];
+    const queues = new WorkQueue<ReconcileRequest>({ clock, backoff, perCluster: 1, places: 1, ready: () => {} });
+    const leaves = new AbortController();
+    const { signal } = leaves;
+    const attachment = {
+      place: { ...clusterPlace(engaged), signal },
+      mains: settings.mains.map((source) => informerOf(engaged.informers, source)),
+      queue: queues.queueOf('one'),
+      written: new Written(() => [], clock),
+      ...{ queueExisting: new Set<never>(), running: new Set<never>() },
+    };
+    const reach = () => assert.fail('it watches no fleet');
+    const begun = follow(attachment, settings, { hub: fleet.hub, logger, reach, fields: {}, signal });
+    leaves.abort(new Error('it leaves'));
+    await assert.rejects(begun, /it leaves/);
+    assert.equal(mapped.mock.callCount(), 0);
   });
 
   test('waits for a cache of the hub that cannot be read, lets go of clusters meanwhile, and begins when it can', async (t) => {
