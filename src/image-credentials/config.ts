@@ -30,7 +30,8 @@ const required = (what: string) => ({
   error: ({ input }: { readonly input?: unknown }) =>
     `${(input ?? undefined) === undefined ? 'is missing: it ' : ''}must be ${what}`,
 });
-const text = z.string(required('text (quote numbers and booleans)'));
+const textOf = (what: string) => z.string(required(what));
+const text = z.string(mustBe('text (quote numbers and booleans)'));
 const listOf = <T extends z.ZodType>(item: T, what: string) =>
   z
     .array(item, mustBe(`a list of ${what}`))
@@ -54,7 +55,7 @@ const keysSchema = listOf(
 const tokenAttributesSchema = z
   .strictObject(
     {
-      serviceAccountTokenAudience: text.min(1, 'is missing'),
+      serviceAccountTokenAudience: textOf('the audience of the tokens, as text').min(1, 'is missing'),
       cacheType: z.enum(['ServiceAccount', 'Token'], required('ServiceAccount or Token')),
       requireServiceAccount: z.boolean(required('true or false')),
       requiredServiceAccountAnnotationKeys: keysSchema,
@@ -75,7 +76,10 @@ export type TokenAttributes = z.output<typeof tokenAttributesSchema>;
 const providerSchema = z
   .strictObject(
     {
-      name: text.regex(/^(?!\.\.?$)[^/ ]+$/, 'must be the name of a file in the folder of plugins, without a space'),
+      name: textOf('the name of the executable, as text').regex(
+        /^(?!\.\.?$)[^/ ]+$/,
+        'must be the name of a file in the folder of plugins, without a space',
+      ),
       matchImages: z
         .array(
           text.superRefine((pattern, context) => {
@@ -85,7 +89,7 @@ const providerSchema = z
           required('a list of patterns'),
         )
         .min(1, 'is empty: name at least one pattern'),
-      defaultCacheDuration: text.transform((duration, context) => {
+      defaultCacheDuration: textOf('text such as 10m, or 0s to keep no credentials').transform((duration, context) => {
         const ms = parseDuration(duration);
         if (ms !== undefined && ms >= 0) return ms;
         context.addIssue(`${JSON.stringify(duration)} is not a duration such as 10m or 1h30m, or 0s`);
