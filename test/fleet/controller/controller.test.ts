@@ -70,6 +70,7 @@ describe('a controller', () => {
             name === 'fleet/one' ? [{ name: metadata.labels?.for ?? '', namespace: 'default' }] : [],
         },
       ],
+      reconcile: ({ namespace }) => assert.equal(namespace, 'default'),
     });
     await until(t, () => seen.length === 2);
     const owner = { apiVersion: 'apps/v1beta1', kind: 'Deployment', name: 'owner', uid: 'x', controller: true };
