@@ -101,16 +101,15 @@ describe('a controller that watches the hub', () => {
     const [clock, backoff] = [new ManualClock(), { firstMs: 5, longestMs: 5, jitter: 0 }];
     const queues = new WorkQueue<ReconcileRequest>({ clock, backoff, perCluster: 1, places: 1, ready: () => {} });
     const leaves = new AbortController();
-    const { signal } = leaves;
     const attachment = {
-      place: { ...clusterPlace(engaged), signal },
+      place: { ...clusterPlace(engaged), signal: leaves.signal },
       mains: settings.mains.map((source) => informerOf(engaged.informers, source)),
       queue: queues.queueOf('one'),
       written: new Written(() => [], clock),
       ...{ queueExisting: new Set<never>(), running: new Set<never>() },
     };
     const reach = () => assert.fail('it watches no fleet');
-    const begun = follow(attachment, settings, { hub: fleet.hub, logger, reach, fields: {}, signal });
+    const begun = follow(attachment, settings, { hub: fleet.hub, logger, reach, fields: {}, signal: leaves.signal });
     leaves.abort(new Error('it leaves'));
     await assert.rejects(begun, /it leaves/);
     assert.equal(mapped.mock.callCount(), 0);
