@@ -7,8 +7,8 @@ import { informerOf, readController } from '../../../src/fleet/controller/settin
 import { WorkQueue } from '../../../src/fleet/controller/work-queue.ts';
 import { Written } from '../../../src/fleet/controller/written.ts';
 import type { ReconcileRequest } from '../../../src/fleet/index.ts';
-import { configMaps, map, note, startOne } from '../../fixtures/controllers.ts';
-import { startEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
+import { configMaps, map, note, startEngaged, startOne } from '../../fixtures/controllers.ts';
+import { stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { problemsIn } from '../../fixtures/thrown.ts';
 import { until } from '../../fixtures/until.ts';
