@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -39,26 +37,6 @@ for (const isolation of ['process', 'none']) {
     });
   });
 }
-
-test('a test file that has filled its stderr, which nobody reads, is killed too', async (t) => {
-  const file = join(await temporaryFolder(t), 'full.test.mjs');
-  await writeFile(
-    file,
-    `import { writeSync } from 'node:fs';
-     import { test } from 'node:test';
-     test('quick', () => {});
-     test('endless', async () => {
-       try { for (;;) writeSync(2, 'x'.repeat(65_536)); } catch {}
-       for (;;) await undefined;
-     });`,
-  );
-  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, TEST_PROGRESS_LIMIT_MS: '500' };
-  const options = ['--import', strict, '--test', '--test-isolation=none', file];
-  const run = spawn(process.execPath, options, { env, stdio: ['ignore', 'ignore', 'pipe'], signal: t.signal });
-  const [, signal] = await once(run, 'exit');
-  run.stderr.destroy();
-  assert.equal(signal, 'SIGKILL');
-});
 
 async function runTests(isolation: string, file: string, env: Record<string, string>) {
   const options = ['--import', strict, '--test', `--test-isolation=${isolation}`, file];

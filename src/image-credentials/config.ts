@@ -13,6 +13,16 @@ import { isSubdomain } from '../util/hosts.ts';
 import { parseImageUrl } from './keyring.ts';
 import { type ProviderVersion, providerVersions } from './protocol.ts';
 
+/** KEP-4412: the plugin gets a service account's token. */
+export interface TokenAttributes {
+  readonly serviceAccountTokenAudience: string;
+  /** Whether cached credentials belong to the account, or to the token itself. */
+  readonly cacheType: 'ServiceAccount' | 'Token';
+  readonly requireServiceAccount: boolean;
+  readonly requiredServiceAccountAnnotationKeys: readonly string[];
+  readonly optionalServiceAccountAnnotationKeys: readonly string[];
+}
+
 /** One entry of `providers`, checked. */
 export interface ImageProvider {
   /** Also the name of its executable in the folder of plugins. */
@@ -70,8 +80,6 @@ const tokenAttributesSchema = z
     const both = keys.filter((key) => others.includes(key)).toSorted();
     if (both.length > 0) context.addIssue(`${both.join(', ')} cannot be both required and optional`);
   });
-/** KEP-4412: the plugin gets a service account's token. */
-export type TokenAttributes = z.output<typeof tokenAttributesSchema>;
 
 const providerSchema = z
   .strictObject(

@@ -90,12 +90,9 @@ test('the image builds the versions that the e2e run runs, and has what starts p
   assert.doesNotMatch(lines.join('\n'), /--chown|--chmod|chmod/);
 });
 
-test('the image has the Node that is tested, and every base image and plugin has a version', () => {
+test('the image has the Node that is tested, and no plugin without a version', () => {
   assert.ok(
     lines.includes(`FROM node:${JSON.parse(read('package.json')).devDependencies.node}-bookworm-slim AS controller`),
   );
-  const stages = firstOfStages.map((index) => lines[index] ?? '').filter((line) => !/^FROM plugins-\S+ AS/.test(line));
-  assert.ok(stages.length > 4);
-  for (const line of stages) assert.match(line, /^FROM [\w./-]+:[\w.-]+( AS [\w-]+)?$/);
   assert.doesNotMatch(lines.join('\n'), /:latest|@latest/);
 });
