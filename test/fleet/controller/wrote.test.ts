@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { createServer, request as send } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { isSelected } from '../../../src/fleet/controller/requests.ts';
 import type { KubernetesObject, ReconcileContext, WrittenObject } from '../../../src/fleet/index.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
 import { configMaps, map, startOne } from '../../fixtures/controllers.ts';
@@ -287,35 +286,4 @@ describe('a reconcile that deletes an object', () => {
     await until(t, () => calls === 4);
     assert.deepEqual(warnings, []);
   });
-});
-
-test('selectors of a cache are read as an API server does', () => {
-  const object = {
-    metadata: { namespace: 'n', name: 'a', labels: { app: 'x', 'example.dev/tier': '3', empty: '' } },
-    spec: { nodeName: 'node-1' },
-  };
-  for (const [labelSelector, expected] of [
-    ['app=x', true],
-    ['app == x , !gone', true],
-    ['app!=x', false],
-    ['gone!=x', true],
-    ['app in (y, x),example.dev/tier', true],
-    ['app notin (y,x)', false],
-    ['gone notin (y)', true],
-    ['empty=', true],
-    ['example.dev/tier>2,example.dev/tier<4', true],
-    ['gone', false],
-    ['!app', false],
-    ['constructor', false],
-  ] as const)
-    assert.equal(isSelected({ labelSelector }, object), expected, labelSelector);
-  for (const [fieldSelector, expected] of [
-    ['metadata.name=a', true],
-    ['metadata.name==a,spec.nodeName!=node-2', true],
-    ['spec.nodeName=', false],
-    ['status.phase=', true],
-    ['status.phase!=Running', true],
-  ] as const)
-    assert.equal(isSelected({ fieldSelector }, object), expected, fieldSelector);
-  assert.equal(isSelected({ namespace: 'other' }, object), false);
 });
