@@ -115,10 +115,17 @@ function fieldsOf(request: RequestLike): object {
   };
 }
 
-/** A form of another undici, or of Node: undici would send its name. */
+/** undici would send an object of no class that it knows as its name: `[object Object]`. */
 function bodyOf(body: unknown): unknown {
-  if (kindOf(body) !== 'FormData' || body instanceof OwnFormData) return body;
-  const form = new OwnFormData();
-  for (const [name, value] of body as FormData) form.append(name, value as string); // or a file, which it takes too
-  return form;
+  if (typeof body !== 'object' || body === null || body instanceof OwnFormData) return body;
+  const kind = kindOf(body);
+  // Of another undici, or of Node.
+  if (kind === 'FormData' && Symbol.iterator in body) {
+    const form = new OwnFormData();
+    for (const [name, value] of body as FormData) form.append(name, value as string); // or a file, which it takes too
+    return form;
+  }
+  if (!['Object', 'FormData'].includes(kind) || Symbol.asyncIterator in body) return body;
+  const message = `the request cannot be sent: its body is ${kind}: give text, such as JSON.stringify makes it, bytes or a stream`;
+  throw new RequestError('REQUEST_INVALID', message);
 }

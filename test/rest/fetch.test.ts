@@ -117,6 +117,7 @@ describe('config.fetch', () => {
     ['a GET with a body', '/version', { body: 'x' }, /GET\/HEAD method cannot have body/],
     ['a method with a space', '/version', { method: 'A B' }, /A B/],
     ['a value of a header', '/version', { headers: { authorization: 'hunter2\n2' } }, /a header has an invalid value/],
+    ['an object as a body', '/version', { method: 'POST', body: { hunter2: 1 } }, /its body is Object: give text/],
     ['a URL with a login', 'https://me:hunter2@a.example.dev/', {}, /has a login: leave it out$/],
   ] as const) {
     test(`refuses ${what} with an error that names the cluster, and shows no value`, async (t) => {
