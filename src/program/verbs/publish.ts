@@ -68,18 +68,31 @@ async function readSettings(call: Call): Promise<Settings> {
 
 /** Throws a `Failure` for options that do not go together. */
 function refuseOptions(options: Options): void {
-  const isClusterApi = options.has('from-cluster-api');
-  // Of two kubeconfigs, --prune would delete the ClusterProfiles of the one that is not read.
-  if (options.texts('from-kubeconfig').length + Number(isClusterApi) !== 1) {
-    const hint = 'give --from-kubeconfig FILE or --from-cluster-api, once: two sources need two --cluster-manager';
-    throw Failure.usage('publish needs one source', hint);
-  }
-  if (options.has('all-namespaces') && !isClusterApi) {
-    throw Failure.usage('-A is for --from-cluster-api', 'name the namespace of the ClusterProfiles with -n');
-  }
   const isGiven = (name: string) => options.text(name) !== undefined || options.texts(name).length > 0;
-  const other = ['context', 'write-secrets', 'service-account'].find((name) => isClusterApi && isGiven(name));
-  if (other !== undefined) throw Failure.usage(`--${other} is for --from-kubeconfig`, 'leave it out');
+  const isClusterApi = options.has('from-cluster-api');
+  const isAll = options.has('all-namespaces');
+  const isWatch = options.has('watch');
+  const format = options.text('output');
+  const leaveOut = 'leave it out';
+  const problems: readonly (readonly [isWrong: boolean, message: string, hint: string])[] = [
+    [
+      // Of two kubeconfigs, --prune would delete the ClusterProfiles of the one that is not read.
+      options.texts('from-kubeconfig').length + Number(isClusterApi) !== 1,
+      'publish needs one source',
+      'give --from-kubeconfig FILE or --from-cluster-api, once: two sources need two --cluster-manager',
+    ],
+    ...['context', 'write-secrets', 'service-account'].map(
+      (name) => [isClusterApi && isGiven(name), `--${name} is for --from-kubeconfig`, leaveOut] as const,
+    ),
+    [isAll && !isClusterApi, '-A is for --from-cluster-api', 'name the namespace of the ClusterProfiles with -n'],
+    [isAll && isGiven('namespace'), '-A and -n contradict each other', 'give one of the two'],
+    ...['interval', 'metrics-port'].map(
+      (name) => [!isWatch && isGiven(name), `--${name} is for --watch`, leaveOut] as const,
+    ),
+    [isWatch && format !== undefined, `--watch and -o ${format} contradict each other`, 'leave one of the two out'],
+    [isWatch && options.has('dry-run'), '--watch and --dry-run contradict each other', 'leave one of the two out'],
+  ];
+  for (const [isWrong, message, hint] of problems) if (isWrong) throw Failure.usage(message, hint);
 }
 
 function readServiceAccount(options: Options): ServiceAccount | undefined {
