@@ -11,7 +11,6 @@ import { errnoOf } from '../util/guards.ts';
 import { AnswerFault, Credential, readKeyPair, secretsWith } from './credential.ts';
 import type { Asker, CredentialSource, Rejections, SourceWarning } from './credential-source.ts';
 import type { ExecResponse } from './exec-credential.ts';
-import { describeCredential } from './plugin.ts';
 
 export interface StaticOptions {
   readonly clock: () => number;
@@ -52,7 +51,10 @@ export class StaticCredentialSource implements CredentialSource {
   }
 
   get state(): string {
-    return this.#current ? describeCredential(this.#current) : 'no credential yet';
+    if (!this.#current) return 'no credential yet';
+    const { authorization, keyPair } = this.#current;
+    const what = [authorization === undefined ? [] : ['a token or password'], keyPair ? ['a client certificate'] : []];
+    return what.flat().join(' and ') || 'needs no credential';
   }
 
   /** If a file cannot be read, the credential before stays in use, with a warning. */
