@@ -88,7 +88,7 @@ export function textOf(object: object, key: string): string | undefined {
 }
 
 /** `volumes` are those of the pod. */
-export function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown>): Container {
+export function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown> = new Map()): Container {
   const env = new Map(
     listAt(container, 'env').map((variable) => [textAt(variable, 'name') ?? '', textAt(variable, 'value')]),
   );

@@ -54,7 +54,7 @@ export function describeGiven(
   };
 }
 
-/** `exec` is the plugin's, whose secrets may stand where another value belongs. That a credential is over has been said of the plugin. */
+/** `exec` is the plugin's, whose secrets may stand where another value belongs. `describeGiven` has reported an expired one. */
 export function describeRefused(credential: Credential | undefined, exec: ResolvedExec): Refused {
   const { authorization, keyPair, secrets = [] } = credential ?? {};
   if (authorization === undefined && keyPair) return describeCertificate(keyPair);

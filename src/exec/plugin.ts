@@ -92,7 +92,7 @@ async function runReported(
       lineOf(call, previous.cluster, message),
     );
   emit(options.observer, 'plugin-run-start', start);
-  debug(`is run (${previous.reason})`);
+  debug(`is run, reason: ${previous.reason}`);
   const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>, outcome: string) => {
     const durationMs = performance.now() - began;
     emit(options.observer, 'plugin-run-end', { ...start, ...how, durationMs });
@@ -115,7 +115,7 @@ async function runReported(
 export function describeCredential({ authorization, keyPair, expiresAt }: Credential): string {
   const what = [authorization === undefined ? [] : ['a token'], keyPair ? ['a client certificate'] : []].flat();
   const until = expiresAt === undefined ? 'without an expiry' : `good until ${new Date(expiresAt).toISOString()}`;
-  return what.length === 0 ? 'needs no credential' : `${what.join(' and ')}, ${until}`;
+  return what.length === 0 ? 'nothing' : `${what.join(' and ')}, ${until}`;
 }
 
 async function run(

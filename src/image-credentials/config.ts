@@ -135,8 +135,8 @@ const fieldsOf = {
 
 /**
  * Reads the text of one file. `names` has the providers of earlier files; those of this file are added to it.
- * Throws a `ConfigurationError` (`IMAGE_CONFIG_INVALID`) with every problem of a field, its line and its path; what is wrong with fields
- * together is looked for when each of them is right.
+ * Throws a `ConfigurationError` (`IMAGE_CONFIG_INVALID`) with every invalid field, its line and its path. Rules across fields are
+ * checked once every field is valid.
  */
 export function parseImageConfig(content: string, path: string, names: Set<string>): readonly ImageProvider[] {
   const invalid = (problems: readonly Problem[]) =>

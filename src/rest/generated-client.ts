@@ -126,8 +126,8 @@ class PublicObservable<T> implements Pick<Observable<T>, keyof Observable<T>> {
   }
 }
 
-// client-node's classes have private members besides, which only they themselves use, and never on objects of another class; and some for
-// cookies and files, which no API of Kubernetes has, and for another dispatcher.
+// client-node's classes have private members besides, which only they themselves use, and never on objects of another class. Left out
+// here: cookies, files and a dispatcher for each request.
 const Request = PublicRequest as unknown as new (
   ...given: ConstructorParameters<typeof PublicRequest>
 ) => RequestContext;

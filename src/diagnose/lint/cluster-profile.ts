@@ -130,12 +130,8 @@ export interface LintedProviders {
   readonly providers: readonly KnownProvider[];
 }
 
-/** `toFile` turns a place in the text into one in the file. */
-export function lintProviders(
-  text: string,
-  file: string,
-  toFile: (place: Place) => Place = (place) => place,
-): LintedProviders {
+/** `place` is that of every finding, for a text that is a value in the file. */
+export function lintProviders(text: string, file: string, place?: Place): LintedProviders {
   try {
     const configured = parseProviderFile(text, file);
     const { placeOf } = readYaml(text, (problems) => new ConfigurationError('PROVIDER_FILE_INVALID', file, problems));
@@ -143,11 +139,14 @@ export function lintProviders(
       provider,
       file,
       pathOf: (field: Field) => fieldPath(['providers', index, ...field]),
-      placeOf: (field: Field) => toFile(placeOf(['providers', index, ...field])),
+      placeOf: (field: Field) => place ?? placeOf(['providers', index, ...field]),
     }));
     return { providers, findings: providers.flatMap(adviceOf) };
   } catch (error) {
-    return { providers: [], findings: findingsOf(error, file, ({ line = 1, column = 1 }) => toFile({ line, column })) };
+    return {
+      providers: [],
+      findings: findingsOf(error, file, ({ line = 1, column = 1 }) => place ?? { line, column }),
+    };
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Returns findings for the texts of files: everything that the library would refuse, and advice. The kind of a document is detected
+ * Returns findings for the texts of files: what the library would refuse of each file by itself, and advice. The kind of a document is detected
  * from its content. Pure: it must not read files or run plugins.
  */
 import type { ConfiguredProvider } from '../../access/provider.ts';
@@ -115,6 +115,6 @@ function lintConfigMap({ content, file, placeOf }: Manifest): readonly LintedPro
     const isProviders =
       textAt(document, 'kind') === undefined &&
       listAt(document, 'providers').some((entry) => hasKeyLike(entry, 'execConfig'));
-    return isProviders ? [lintProviders(text, file, () => placeOf(['data', key]))] : [];
+    return isProviders ? [lintProviders(text, file, placeOf(['data', key]))] : [];
   });
 }

@@ -62,7 +62,7 @@ const hardenedAdvice =
   'the controller runs without --clusterprofile-hardened, which asks for an allowlist of plugins and for rules on each ' +
   'provider, and keeps its environment from plugins';
 
-/** What the library would refuse when the controller starts. */
+/** What a hardened controller would refuse of the providers in its flags. Those of a mounted file are not known here. */
 function notHardened({ provider, file, placeOf }: KnownProvider): readonly Finding[] {
   return toFindings(hardeningProblems([provider]), 'PROVIDER_INVALID', file, () => placeOf([]));
 }
@@ -81,7 +81,7 @@ class LintedContainer {
   constructor(manifest: Manifest, keys: Keys) {
     this.#manifest = manifest;
     this.#keys = keys;
-    this.#container = readContainer(at(manifest.content, ...keys), new Map());
+    this.#container = readContainer(at(manifest.content, ...keys));
     this.texts = textsOf(this.#container);
     this.file = manifest.file;
     this.name = `container ${this.#container.name || '(without a name)'}`;

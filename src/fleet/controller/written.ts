@@ -15,7 +15,7 @@ const longestWaitMs = 10_000;
 interface Awaited {
   /** The newest version of each cache that it has to see. */
   readonly versions: Map<Informer, string>;
-  /** Objects that were deleted: a cache has them no more, or shows that they go. */
+  /** Objects that were deleted: a cache no longer has them, or shows that they are being deleted. */
   readonly gone: { readonly informer: Informer; readonly key: string; readonly uid: string }[];
 }
 
@@ -119,7 +119,7 @@ export class Written {
   }
 }
 
-/** Resolves when the cache has no object with this key and UID, or it is being deleted, which a finalizer may hold up. */
+/** Resolves when the cache has no object with this key and UID, or shows that it is being deleted, which a finalizer may delay. */
 function left(informer: Informer, key: string, uid: string, signal: AbortSignal): Promise<void> {
   return informer.until(() => {
     const object = informer.getByKey(key);

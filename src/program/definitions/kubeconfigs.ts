@@ -101,6 +101,7 @@ export const publish: Verb = {
     {
       flags: '--from-kubeconfig <file>',
       about: 'publish the contexts of this kubeconfig',
+      // So that a second one is refused, and does not replace the first.
       multiple: true,
       completes: 'files',
     },

@@ -79,7 +79,7 @@ export function toEntry(
   return { name, profile, cluster: kubeconfigCluster(cluster), user };
 }
 
-/** In the names of kubeconfigs. */
+/** With the field names of a kubeconfig. */
 export function kubeconfigCluster(cluster: ResolvedCluster) {
   const { config: _, ...fields } = toExecCluster(cluster, undefined);
   return fields;

@@ -24,7 +24,7 @@ const lockPauseMs = 50;
 
 /**
  * `update` gets the file's text, `undefined` if there is no file, and returns the new one. The file keeps its mode and its owner;
- * a new one is for its owner alone. If the path is a symbolic link, the file behind it is changed. Locks as kubectl does, by a
+ * a new one is for its owner alone. If the path is a symbolic link, the file behind it is changed; a link that leads nowhere becomes the file. Locks as kubectl does, by a
  * file `PATH.lock`, which is waited for `lockMs` milliseconds. `update` is called before the lock is taken, and again under it only
  * if the file has changed in between. Rejects with a `Failure`, and with the signal's reason.
  */

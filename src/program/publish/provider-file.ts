@@ -39,7 +39,7 @@ export function withProviders(
   changed: ReadonlySet<string>,
 ): string {
   if (before !== undefined && changed.size === 0) return before;
-  const isJson = before === undefined ? extname(path) === '.json' : before.trimStart().startsWith('{');
+  const isJson = before === undefined ? extname(path) === '.json' : isJsonText(before);
   if (isJson) return `${JSON.stringify({ providers }, null, 2)}\n`;
   const document = parseDocument(before ?? '');
   const list = document.get('providers');
@@ -66,6 +66,15 @@ function widenEntry(document: Document, entry: YAMLMap, provider: Provider): voi
       // A value in the place of another keeps its comment, which a node would not.
     } else if (typeof value !== 'object') entry.set(field, value);
     else if (before === undefined) entry.set(field, document.createNode(value, plain));
+  }
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

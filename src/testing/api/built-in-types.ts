@@ -186,10 +186,10 @@ export const builtInTypes: readonly ResourceType[] = Object.entries(groups).flat
   return rows.map((row) => resourceType({ group: group ?? '', version: version ?? '', ...row }));
 });
 
-/** Groups with kinds that this API server refuses with a clear message, not as unknown ones. */
-export const notDoneGroups: readonly string[] = [
-  'apiregistration.k8s.io',
-  'authentication.k8s.io',
-  'authorization.k8s.io',
-  'autoscaling', // version 1
+/** Versions of groups whose kinds this API server does not implement: a 501 says so. */
+export const notImplementedVersions: readonly string[] = [
+  'apiregistration.k8s.io/v1',
+  'authentication.k8s.io/v1',
+  'authorization.k8s.io/v1',
+  'autoscaling/v1',
 ];

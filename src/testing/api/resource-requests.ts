@@ -1,7 +1,7 @@
 /** Requests for resources: what each method does with a collection, an object, or a subresource. */
 
 import type { ApiState } from './api-state.ts';
-import { notDoneGroups, type ResourceType } from './built-in-types.ts';
+import { notImplementedVersions, type ResourceType } from './built-in-types.ts';
 import { servesGroup } from './discovery.ts';
 import { parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -68,7 +68,7 @@ export class ResourceRequests {
     if (isReview && namespace === undefined && name === undefined) return this.#review(call);
     const type = this.#state.type(group, version, plural);
     if (!type) {
-      if (notDoneGroups.includes(group)) throw notImplemented(`${plural}.${group}`);
+      if (notImplementedVersions.includes(`${group}/${version}`)) throw notImplemented(`${plural}.${group}`);
       throw group === '' || servesGroup(this.#state, group) ? noSuchResource() : new PageNotFound();
     }
     if (namespace !== undefined && !type.namespaced) throw noSuchResource();
