@@ -35,12 +35,12 @@ test('at debug each step is there, with the cluster: runs, refreshes, 401s, retr
   });
   const of = 'access provider fake: plugin /plugin:';
   assert.deepEqual(said, [
-    `debug: ${of} is run (first)`,
+    `debug: ${of} is run, reason: first`,
     `info: ${of} stderr: a word of the plugin`,
     `debug: ${of} gave a token, without an expiry (after N ms)`,
     'debug: a pool of connections was opened',
     'debug: GET /api/v1/namespaces was answered with 401: the credential is refreshed',
-    `debug: ${of} is run (rejected)`,
+    `debug: ${of} is run, reason: rejected`,
     `debug: ${of} gave a token, good until 2999-01-01T00:00:00.000Z (after N ms)`,
     'debug: GET /api/v1/namespaces is sent again, with a new credential',
     'debug: GET /api/v1/namespaces is sent again in 0 ms: status 503',
