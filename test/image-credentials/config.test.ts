@@ -127,6 +127,7 @@ describe('tokenAttributes (B.20)', () => {
     [{ cacheType: undefined }, /cacheType: is missing: it must be ServiceAccount or Token/],
     [{ cacheType: 'token' }, /cacheType: must be ServiceAccount or Token/],
     [{ requiredServiceAccountAnnotationKeys: ['a/b/c'] }, /Keys\[0\]: is not the key of an annotation/],
+    [{ requiredServiceAccountAnnotationKeys: ['a/'] }, /is not the key of an annotation/],
     [{ requiredServiceAccountAnnotationKeys: ['-a'] }, /is not the key of an annotation/],
     [{ optionalServiceAccountAnnotationKeys: ['a', 'a'] }, /optionalServiceAccountAnnotationKeys: has a key twice/],
     [{ optionalServiceAccountAnnotationKeys: ['example.com/Role'] }, /\/Role cannot be both required and optional/],

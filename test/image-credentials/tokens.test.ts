@@ -217,6 +217,7 @@ describe('a service account', () => {
     ['with an empty name', { ...account, name: '' }, /serviceAccount\.name: must not be empty/],
     ['with a number for an annotation', { ...account, annotations: { a: 1 } }, /serviceAccount\.annotations\.a: must/],
     ['that is a text', 'ns/sa', /serviceAccount: must be an object with namespace, name and uid/],
+    ['that is null', null, /serviceAccount: must be an object/],
   ] as const) {
     test(`${what} is refused`, async (t) => {
       const plugin = { name: 'p', code: respond(anyIo), config: withTokens() };

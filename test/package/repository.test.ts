@@ -62,19 +62,6 @@ test('the workflow `kubernetes` runs every version that `e2e` does not', () => {
   assert.deepEqual([...matrix.kubernetes, defaultKubernetes].sort(), kubernetesVersions);
 });
 
-test('the README and the changelog name the versions that there are', () => {
-  const [status = ''] = /^\*\*Status:\*\*[\s\S]*?\n\n/m.exec(read('README.md')) ?? [];
-  const clientNode = [...read('test/package/client-node-versions.ts').matchAll(/'(\d+\.\d+)\.\d+'/g)].map(
-    ([, version]) => version,
-  );
-  const others = clientNode.filter((version) => !version?.startsWith('2.'));
-  const [oldest, newest] = [others.at(0), others.at(-1)];
-  const node = manifest.engines.node.replace('>=', '');
-  for (const part of [manifest.version, `Node ${node}`, ...kubernetesVersions, `client-node ${oldest} to ${newest}`])
-    assert.ok(status.replaceAll(/\s+/g, ' ').includes(part), part);
-  assert.equal(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1], manifest.version);
-});
-
 describe('docs/stability.md', () => {
   const page = read('docs/stability.md');
 

@@ -33,14 +33,3 @@ test('the kinds of demos, benchmarks and checks have files, and those that the d
     }
   }
 });
-
-for (const path of ['package-lock.json', 'docs/package-lock.json']) {
-  test(`${path} has what other systems need, which npm ci asks for everywhere`, () => {
-    const { packages } = JSON.parse(read(path));
-    const names = new Set(Object.keys(packages).map((place) => place.replace(/^.*node_modules\//, '')));
-    const missing = Object.values<{ optionalDependencies?: object }>(packages)
-      .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
-      .filter((name) => !names.has(name));
-    assert.deepEqual(missing, []);
-  });
-}

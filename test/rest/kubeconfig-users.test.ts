@@ -65,6 +65,17 @@ describe('a user', () => {
 });
 
 describe('a token file', () => {
+  test('that was rotated is read after a 401, and the request goes out again', async (t) => {
+    const cluster = await startCluster(t, { tokens: { one: '1' } });
+    const file = await writeInput(t, 'token', 'one');
+    const config = load(t, { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) });
+    await namespaces(config);
+    cluster.setTokens({ two: '2' });
+    await writeFile(file, 'two');
+    assert.deepEqual(await Promise.all(Array.from({ length: 20 }, () => namespaces(config))), Array(20).fill(2));
+    assert.equal(cluster.stats.byIdentity.get('2'), 20);
+  });
+
   test('that was not rotated is not read for every 401', async (t) => {
     const cluster = await startCluster(t, { tokens: {} });
     const file = await writeInput(t, 'token', 'one');

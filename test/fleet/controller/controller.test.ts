@@ -3,8 +3,9 @@ import { describe, test } from 'node:test';
 import type { ControllerOptions } from '../../../src/fleet/index.ts';
 import { map, note, ofKind, startOne } from '../../fixtures/controllers.ts';
 import { newNamespace } from '../../fixtures/fleet.ts';
-import { namesOf, startHub } from '../../fixtures/fleet-hub.ts';
-import { until } from '../../fixtures/until.ts';
+import { isEngaged, namesOf, startHub } from '../../fixtures/fleet-hub.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { turns, until } from '../../fixtures/until.ts';
 
 describe('a controller', () => {
   test('is asked for what is there, what changes and what goes, on each cluster that is engaged already or comes later', async (t) => {
@@ -52,6 +53,23 @@ describe('a controller', () => {
     assert.throws(() => fleet.controller({ name: 'x', for: both, owns: [both], reconcile: () => {} }), {
       message: /for\.namespaces: is given beside namespace[\s\S]*owns\[0\]\.namespaces: is given beside namespace/,
     });
+  });
+
+  test('begins on a cluster when everything that it reads is there', async (t) => {
+    const { cluster, run } = await startOne(t, ['a']);
+    cluster.failNext('hang', 1, ({ url }) => url.includes('/secrets'));
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    const seen = note(fleet, { watches: [{ apiVersion: 'v1', kind: 'Secret', map: () => [] }] });
+    await until(
+      t,
+      () => isEngaged(fleet, 'one') && [...fleet.get('fleet/one').informers].some(({ hasSynced }) => hasSynced),
+    );
+    await turns();
+    assert.deepEqual(seen, []);
+    clock.advance(60_000);
+    clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
+    await until(t, () => seen.length > 0);
   });
 
   test('hears of owned objects, whatever version of its kind they name, and of others that are mapped', async (t) => {
