@@ -8,7 +8,7 @@ import { withManagers } from './api/managed-fields.ts';
 import { timestamp } from './api/metadata.ts';
 import { type GivenMeta, keyOf, present, type StoredObject, withMeta } from './api/objects.ts';
 import { takeObject } from './api/removal.ts';
-import { isNewGeneration, storeObject } from './api/write.ts';
+import { isNewGeneration, type Place, storeObject } from './api/write.ts';
 
 /** Identifies an object. */
 export interface ObjectName {
@@ -44,12 +44,6 @@ export interface ObjectsOfKind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace?: string | undefined;
-}
-
-interface Place {
-  readonly type: ResourceType;
-  readonly namespace: string | undefined;
-  readonly name: string;
 }
 
 export class Objects {

@@ -1,25 +1,70 @@
-/** Answers a request: finds the resource of its URL, and sends the result. */
+/** Answers a request: finds the resource of its URL, and does what the method does with a collection, an object, or a subresource. */
 
 import { buffer } from 'node:stream/consumers';
 import { ApiState, type ApiStateOptions } from './api-state.ts';
-import { discover, version } from './discovery.ts';
+import { notImplementedVersions, type ResourceType } from './built-in-types.ts';
+import { discover, servesGroup, version } from './discovery.ts';
 import {
+  type Content,
   mediaTypeOf,
   onlyMetadata,
+  parseBody,
+  parseJson,
+  parseYaml,
   type Request,
   type Response,
   sendError,
   sendJson,
   sendText,
+  type Target,
   targetOf,
   wantsMetadata,
 } from './http.ts';
-import { type Reply, ResourceRequests } from './resource-requests.ts';
-import { ApiError, badRequest, methodNotAllowed, PageNotFound } from './status.ts';
-import { ServiceAccountTokens, type User } from './tokens.ts';
+import type { Json, JsonObject } from './json.ts';
+import { dropRenamed } from './kinds.ts';
+import type { Writer } from './managed-fields.ts';
+import { readObject, timestamp } from './metadata.ts';
+import { type GivenObject, present, type StoredObject } from './objects.ts';
+import { isApply, patched, readApplied, withApplied } from './patch.ts';
+import { flagOf, isDryRun, type ListOptions, listOptionsOf } from './query.ts';
+import { listObjects } from './read.ts';
+import { deleteObject, deleteOptionsOf } from './removal.ts';
+import {
+  ApiError,
+  badRequest,
+  cannotBeHandled,
+  methodNotAllowed,
+  noSuchResource,
+  notFound,
+  notImplemented,
+  PageNotFound,
+  unexplained,
+} from './status.ts';
+import { review, reviewType, ServiceAccountTokens, type User } from './tokens.ts';
+import { Watch } from './watch.ts';
+import { checkName, createObject, replaceObject } from './write.ts';
 
 interface ApiServerOptions extends ApiStateOptions {
   /** Shown in `/version`. */
+  readonly name: string;
+}
+
+/** A request for a resource. */
+interface Call extends Target, Content {
+  readonly method: string;
+  readonly query: URLSearchParams;
+  readonly metadataOnly: boolean;
+  readonly user: User;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+/** A request for the objects of a kind. */
+interface KindCall extends Call {
+  readonly type: ResourceType;
+}
+
+interface ObjectCall extends KindCall {
   readonly name: string;
 }
 
@@ -29,13 +74,11 @@ export class FakeApiServer {
   readonly state: ApiState;
   readonly tokens: ServiceAccountTokens;
   readonly #name: string;
-  readonly #resources: ResourceRequests;
 
   constructor(options: ApiServerOptions) {
     this.state = new ApiState(options);
     this.tokens = new ServiceAccountTokens(this.state);
     this.#name = options.name;
-    this.#resources = new ResourceRequests(this.state, this.tokens);
   }
 
   /** Answers a request of a user. Every error becomes a Status. */
@@ -62,20 +105,11 @@ export class FakeApiServer {
     const method = request.method ?? 'GET';
     if (!target) return this.#answerAboutItself(method, response, parts);
     const metadataOnly = wantsMetadata(request);
-    const call = {
-      method,
-      metadataOnly,
-      target,
-      query: parsed.searchParams,
-      mediaType: mediaTypeOf(request),
-      userAgent: request.headers['user-agent'] ?? '',
-      body: method === 'GET' ? Buffer.alloc(0) : await buffer(request),
-      user,
-      impersonates: 'impersonate-user' in request.headers,
-      response,
-    };
-    const reply: Reply | undefined = this.#resources.answer(call);
-    if (reply) sendJson(response, reply.code, metadataOnly ? onlyMetadata(reply.body) : reply.body);
+    const mediaType = mediaTypeOf(request);
+    const body = method === 'GET' ? Buffer.alloc(0) : await buffer(request);
+    const query = parsed.searchParams;
+    const answer = this.#resource({ ...target, method, query, metadataOnly, mediaType, body, user, request, response });
+    if (answer) sendJson(response, response.statusCode, metadataOnly ? onlyMetadata(answer) : answer);
   }
 
   #answerAboutItself(method: string, response: Response, parts: readonly string[]): void {
@@ -85,4 +119,162 @@ export class FakeApiServer {
     if (checks.includes(first)) return sendText(response, 200, 'ok');
     sendJson(response, 200, first === 'version' ? version(this.#name) : discover(this.state, parts));
   }
+
+  /** What is sent; `undefined` if a watch has begun. Throws an `ApiError`. */
+  #resource(call: Call): JsonObject | undefined {
+    const { group, version, plural, namespace, name, subresource } = call;
+    const isReview = group === reviewType.group && version === reviewType.version && plural === reviewType.plural;
+    if (isReview && namespace === undefined && name === undefined) return this.#review(call);
+    const type = this.state.type(group, version, plural);
+    if (!type) {
+      if (notImplementedVersions.includes(`${group}/${version}`)) throw notImplemented(`${plural}.${group}`);
+      throw group === '' || servesGroup(this.state, group) ? noSuchResource() : new PageNotFound();
+    }
+    if (namespace !== undefined && !type.namespaced) throw noSuchResource();
+    if (name === undefined) return this.#collection({ ...call, type });
+    if (type.namespaced && namespace === undefined) throw noSuchResource();
+    const one = { ...call, type, name };
+    return subresource === undefined ? this.#object(one) : this.#subresource(one, subresource);
+  }
+
+  #review(call: Call): JsonObject {
+    if (call.method !== 'POST') throw methodNotAllowed();
+    if ('impersonate-user' in call.request.headers) {
+      throw notImplemented('a SelfSubjectReview of a request that impersonates a user');
+    }
+    call.response.statusCode = 201;
+    return review(parseBody(call), call.user, this.state.clock());
+  }
+
+  #collection(call: KindCall): JsonObject | undefined {
+    const { method, query, type, namespace, response } = call;
+    if (type.namespaced && namespace === undefined && method !== 'GET') throw methodNotAllowed();
+    switch (method) {
+      case 'GET': {
+        const options = listOptionsOf(query, type, namespace);
+        if (!options.watch) return listObjects(this.state, type, options);
+        return this.#watch(call, options);
+      }
+      case 'POST': {
+        const given = readObject(type, known(call, parseBody(call)));
+        const writer = this.#writer(call);
+        const object = this.#stored(call, () => createObject(this.state, type, namespace, given, writer));
+        response.statusCode = 201;
+        return present(type, object);
+      }
+      case 'DELETE':
+        return this.#deleteCollection(call);
+      default:
+        throw type.custom ? badRequest('name must be provided') : methodNotAllowed();
+    }
+  }
+
+  #watch({ type, metadataOnly, response }: KindCall, options: ListOptions): undefined {
+    const watch = new Watch(this.state, { type, metadataOnly, options });
+    response.statusCode = 200;
+    response.setHeader('content-type', 'application/json');
+    if ('flushHeaders' in response) response.flushHeaders();
+    this.state.watches.add(watch);
+    response.on('close', () => this.state.watches.delete(watch));
+    watch.start(response);
+    return undefined;
+  }
+
+  /** Every object that is selected, each as if it were deleted alone. */
+  #deleteCollection(call: KindCall): JsonObject {
+    const { type, namespace, query } = call;
+    if (!type.deleteCollection) throw methodNotAllowed();
+    const options = deleteOptionsOf(query, call);
+    const list = listObjects(this.state, type, listOptionsOf(query, type, namespace));
+    for (const { metadata } of list.items) deleteObject(this.state, type, namespace, metadata.name, options);
+    return list;
+  }
+
+  #object(call: ObjectCall): JsonObject {
+    const { method, type, namespace, name } = call;
+    if (method === 'GET') return present(type, this.state.get(type, namespace, name));
+    if (method === 'DELETE') return deleteObject(this.state, type, namespace, name, deleteOptionsOf(call.query, call));
+    return this.#write(call);
+  }
+
+  #subresource(call: ObjectCall, subresource: string): JsonObject {
+    const { type, name, namespace = '', method, response } = call;
+    if (subresource === 'status' && type.status)
+      return method === 'GET' ? this.#object(call) : this.#write(call, 'status');
+    if (subresource === 'token' && type === this.state.serviceAccounts) {
+      if (method !== 'POST') throw methodNotAllowed();
+      response.statusCode = 201;
+      return this.tokens.request(namespace, name, parseBody(call));
+    }
+    throw notImplemented(`the subresource ${type.plural}/${subresource}`);
+  }
+
+  /** A client that does not name its field manager is the first word of its user agent. */
+  #writer({ query, request }: Call): Writer {
+    const [program = ''] = (request.headers['user-agent'] ?? '').split('/');
+    return {
+      manager: query.get('fieldManager') || program.slice(0, 128) || 'unknown',
+      time: timestamp(this.state.clock()),
+    };
+  }
+
+  #stored<T>({ query, type }: KindCall, write: () => T): T {
+    const dryRun = isDryRun(query.getAll('dryRun'));
+    if (dryRun && type === this.state.definitions) throw notImplemented(`dryRun of a write of a ${type.kind}`);
+    return this.state.store.write(dryRun, write);
+  }
+
+  /** A PUT or a PATCH. */
+  #write(call: ObjectCall, subresource?: 'status'): JsonObject {
+    const { type, namespace, name, response } = call;
+    const before = this.state.find(type, namespace, name);
+    const object = this.#stored(call, () => {
+      const writer = { ...this.#writer(call), subresource, applied: appliedBy(call) };
+      return replaceObject(this.state, call, before, writtenBy(call, before, writer), writer);
+    });
+    if (!before) response.statusCode = 201;
+    return present(type, object);
+  }
+}
+
+/** What a server-side apply applies; `undefined` for another write. */
+function appliedBy(call: ObjectCall): JsonObject | undefined {
+  const { method, type, name, mediaType, query, body } = call;
+  if (method !== 'PUT' && method !== 'PATCH') throw methodNotAllowed();
+  if (method === 'PUT' || !isApply(type, mediaType, query)) return undefined;
+  return readApplied(type, name, known(call, parseYaml(body)));
+}
+
+/** What a PUT or a PATCH makes of an object. Throws a 404 if there is none, and it may not create one. */
+function writtenBy(call: ObjectCall, before: StoredObject | undefined, writer: Writer): GivenObject {
+  const { method, type, namespace, name, query, mediaType, body } = call;
+  const { applied, subresource } = writer;
+  const whole = method === 'PUT' ? known(call, parseBody(call)) : applied;
+  const given = whole === undefined ? undefined : readObject(type, whole);
+  if (given) checkName(type, namespace, name, given.metadata);
+  if (!before) {
+    if (!given || subresource || !(applied || type.createOnUpdate)) throw notFound(type, name);
+    return given;
+  }
+  if (applied) return withApplied(type, before, { ...writer, applied }, flagOf(query, 'force') ?? false);
+  return given ?? patched(type, mediaType, known(call, parseJson(body)), before);
+}
+
+/**
+ * The body of a write without what a server drops, with its warning on the response. Throws a 400, or for an apply a 500, if the
+ * server refuses it.
+ */
+function known({ type, mediaType, query, response }: KindCall, body: Json): Json {
+  // Fields of a custom resource may have any name.
+  if (type.custom) return body;
+  const { known, unknown } = dropRenamed(body);
+  if (unknown.length === 0) return body;
+  if (mediaType === 'application/apply-patch+yaml') {
+    throw unexplained(`failed to create typed patch object: .${unknown[0]}: field not declared in schema`);
+  }
+  const problems = unknown.map((path) => `unknown field "${path}"`).join(', ');
+  const validation = query.get('fieldValidation') ?? 'Warn';
+  if (validation === 'Strict') throw cannotBeHandled(type, `strict decoding error: ${problems}`);
+  if (validation !== 'Ignore') response.setHeader('warning', `299 - ${JSON.stringify(problems)}`);
+  return known;
 }

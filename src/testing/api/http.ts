@@ -13,8 +13,14 @@ const json = 'application/json';
 /** `application/json; charset=utf-8` without its parameters. */
 export const mediaTypeOf = (request: Request) => (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
+/** A request's body, and what it is in. */
+export interface Content {
+  readonly body: Buffer;
+  readonly mediaType: string;
+}
+
 /** The value in a body. Throws a 400 or 415. */
-export function parseBody(body: Buffer, mediaType: string): Json {
+export function parseBody({ body, mediaType }: Content): Json {
   if (mediaType !== '' && mediaType !== json) throw unsupportedMediaType([json]);
   return parseJson(body);
 }
@@ -83,35 +89,25 @@ export function onlyMetadata(body: JsonObject): JsonObject {
   return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: items.filter(isObject).map(onlyMetadata) };
 }
 
+/** What the path of a URL names. */
 export interface Target {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
-  readonly namespace?: string;
-  readonly name?: string;
-  readonly subresource?: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
 }
 
 /** `undefined` if the path names no resource. */
-export function targetOf(parts: readonly string[]): Target | undefined {
-  const [prefix, ...rest] = parts;
-  if (prefix === 'api') return resourceTarget('', rest);
-  if (prefix === 'apis' && rest[0] !== undefined) return resourceTarget(rest[0], rest.slice(1));
-  return undefined;
-}
-
-function resourceTarget(group: string, [version, ...parts]: readonly string[]): Target | undefined {
-  const [first, second, third] = parts;
+export function targetOf([prefix, ...parts]: readonly string[]): Target | undefined {
+  if (prefix !== 'api' && prefix !== 'apis') return undefined;
+  // The core group has a prefix of its own, and no name.
+  const [group = '', version, ...rest] = prefix === 'api' ? ['', ...parts] : parts;
+  const [first, second, third] = rest;
   if (version === undefined || first === undefined) return undefined;
   // `namespaces/x/pods` names the pods of a namespace; `namespaces/x/status` is about the namespace itself.
   const within = first === 'namespaces' && third !== undefined && third !== 'status' && third !== 'finalize';
-  const [plural = '', name, subresource] = within ? parts.slice(2) : parts;
-  return {
-    group,
-    version,
-    plural,
-    ...(within && second !== undefined ? { namespace: second } : {}),
-    ...(name === undefined ? {} : { name }),
-    ...(subresource === undefined ? {} : { subresource }),
-  };
+  const [plural = '', name, subresource] = within ? rest.slice(2) : rest;
+  return { group, version, plural, namespace: within ? second : undefined, name, subresource };
 }

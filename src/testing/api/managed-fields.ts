@@ -22,7 +22,7 @@ export interface Writer {
   readonly subresource?: 'status' | undefined;
   readonly time: string;
   /** What is applied, in a server-side apply. */
-  readonly applied?: JsonObject;
+  readonly applied?: JsonObject | undefined;
 }
 
 interface Manager {

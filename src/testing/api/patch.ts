@@ -6,7 +6,6 @@ import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { applyTo, type Writer } from './managed-fields.ts';
 import { readObject, withoutNulls } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
-import { flagOf } from './query.ts';
 import { ApiError, badRequest, cause, invalid, notImplemented, unsupportedMediaType } from './status.ts';
 
 const operations = z.array(z.record(z.string(), z.unknown()).nullable());
@@ -162,23 +161,14 @@ const mergeType = 'application/merge-patch+json';
 const strategicType = 'application/strategic-merge-patch+json';
 const applyType = 'application/apply-patch+yaml';
 
-interface Patch {
-  /** A server-side apply, which creates a missing object. */
-  readonly apply: boolean;
-  /** It takes fields from other managers. */
-  readonly force: boolean;
-}
-
-/** Which patch it is. Throws a 415 or 422 if it is invalid. */
-export function patchOf({ custom }: ResourceType, mediaType: string, query: URLSearchParams): Patch {
+/** Whether it is a server-side apply. Throws a 415 or 422 if it is invalid. */
+export function isApply({ custom }: ResourceType, mediaType: string, query: URLSearchParams): boolean {
   const accepted = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
   if (!accepted.includes(mediaType)) throw unsupportedMediaType(accepted);
-  const apply = mediaType === applyType;
-  if (apply && !query.get('fieldManager')) {
-    const problem = cause.required('fieldManager', 'is required for apply patch');
-    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [problem]);
-  }
-  return { apply, force: flagOf(query, 'force') ?? false };
+  if (mediaType !== applyType) return false;
+  if (query.get('fieldManager')) return true;
+  const problem = cause.required('fieldManager', 'is required for apply patch');
+  throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [problem]);
 }
 
 /** What a server-side apply applies. Throws a 400. */
@@ -195,12 +185,10 @@ export function readApplied(type: ResourceType, name: string, given: Json): Json
 /** The object that a server-side apply makes. Throws a 400, 409 or 422. */
 export function withApplied(
   type: ResourceType,
-  before: StoredObject | undefined,
+  before: StoredObject,
   writer: Writer & { readonly applied: JsonObject },
   force: boolean,
 ): GivenObject {
-  const given = readObject(type, writer.applied);
-  if (!before) return given;
   const { apiVersion, kind } = writer.applied;
   return readObject(type, { ...applyTo(type, before, writer, force), apiVersion, kind });
 }

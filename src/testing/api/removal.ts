@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import type { ResourceType } from './built-in-types.ts';
-import { parseBody } from './http.ts';
+import { type Content, parseBody } from './http.ts';
 import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
@@ -107,8 +107,8 @@ const optionsSchema = z.object({
 });
 
 /** The options of a deletion, from its body, or from the query if it has none. Throws a 400 or 501. */
-export function deleteOptionsOf(query: URLSearchParams, body: Buffer, mediaType: string): DeleteOptions {
-  const given = body.length === 0 ? fromQuery(query) : parseBody(body, mediaType);
+export function deleteOptionsOf(query: URLSearchParams, content: Content): DeleteOptions {
+  const given = content.body.length === 0 ? fromQuery(query) : parseBody(content);
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success) throw badRequest(`DeleteOptions cannot be read: ${z.prettifyError(parsed.error)}`);
   const { dryRun, propagationPolicy, orphanDependents, preconditions } = parsed.data;

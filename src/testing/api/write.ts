@@ -11,30 +11,13 @@ import { type Writer, withManagers } from './managed-fields.ts';
 import { checkMeta, timestamp } from './metadata.ts';
 import { type GivenMeta, type GivenObject, type StoredMeta, type StoredObject, withMeta } from './objects.ts';
 import { mayGo, takeObject } from './removal.ts';
-import {
-  alreadyExists,
-  badRequest,
-  cause,
-  conflict,
-  forbidden,
-  invalid,
-  modified,
-  notFound,
-  unexplained,
-} from './status.ts';
+import { alreadyExists, badRequest, cause, conflict, forbidden, invalid, modified, unexplained } from './status.ts';
 
-export interface Written {
-  readonly object: StoredObject;
-  readonly created: boolean;
-}
-
-/** What an update makes of an object. */
-export interface Update {
-  /** The object as it will be; `before` is `undefined` if there is none and one may be created. */
-  readonly change: (before: StoredObject | undefined) => GivenObject;
-  readonly writer: Writer;
-  /** Creates a missing object, whatever the kind's rule. */
-  readonly mayCreate?: boolean;
+/** Where an object is, or will be. */
+export interface Place {
+  readonly type: ResourceType;
+  readonly namespace: string | undefined;
+  readonly name: string;
 }
 
 /** Stores a new object. Throws a 400, 403, 404, 409 or 422. */
@@ -59,40 +42,32 @@ export function createObject(
   return storeObject(state, type, withManagers(type, undefined, object, writer));
 }
 
-/** Changes an object. Throws a 400, 404, 409 or 422. */
-export function updateObject(
+/** Puts an object in the place of another one, or where there is none yet. Throws a 400, 403, 404, 409 or 422. */
+export function replaceObject(
   state: ApiState,
-  type: ResourceType,
-  namespace: string | undefined,
-  name: string,
-  update: Update,
-): Written {
-  const before = state.find(type, namespace, name);
-  if (!before) {
-    if (update.writer.subresource === 'status' || !(update.mayCreate || type.createOnUpdate))
-      throw notFound(type, name);
-    const given = update.change(undefined);
-    checkName(type, namespace, name, given.metadata);
-    const { uid } = given.metadata;
-    if (uid !== undefined) throw uidConflict(type, name, uid, '');
-    return { object: createObject(state, type, namespace, given, update.writer), created: true };
-  }
-  const given = update.change(before);
+  { type, namespace, name }: Place,
+  before: StoredObject | undefined,
+  given: GivenObject,
+  writer: Writer,
+): StoredObject {
   checkName(type, namespace, name, given.metadata);
   const { uid } = given.metadata;
-  if (uid !== undefined && uid !== before.metadata.uid) throw uidConflict(type, name, uid, before.metadata.uid);
+  const there = before?.metadata.uid ?? '';
+  if (uid !== undefined && uid !== there) {
+    throw conflict(type, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${there}`);
+  }
+  if (!before) return createObject(state, type, namespace, given, writer);
   checkVersion(type, given.metadata, before.metadata);
-  const written =
-    update.writer.subresource === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
-  const object = withManagers(type, before, written, update.writer);
+  const written = writer.subresource === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
+  const object = withManagers(type, before, written, writer);
   checkMeta(type, object.metadata, before.metadata);
-  if (isDeepStrictEqual(object, before)) return { object: before, created: false };
+  if (isDeepStrictEqual(object, before)) return before;
   // The last finalizer of an object that is being deleted was removed.
   if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
     takeObject(state, type, before);
-    return { object, created: false };
+    return object;
   }
-  return { object: storeObject(state, type, object), created: false };
+  return storeObject(state, type, object);
 }
 
 /** Stores an object under the next version; a definition is served from now on. */
@@ -149,9 +124,6 @@ function checkVersion(type: ResourceType, given: GivenMeta, { name, resourceVers
   }
   if (given.resourceVersion !== resourceVersion) throw modified(type, name);
 }
-
-const uidConflict = (type: ResourceType, name: string, given: string, there: string) =>
-  conflict(type, name, `Precondition failed: UID in precondition: ${given}, UID in object meta: ${there}`);
 
 /** An object can only be created in a namespace that exists and is not being deleted. */
 function checkNamespace(state: ApiState, type: ResourceType, namespace: string | undefined, meta: GivenMeta): void {
