@@ -1,6 +1,7 @@
 /** A finding of lint: a problem that the library would refuse, or advice. */
-import type { Place } from '../../access/yaml-text.ts';
-import { ConfigurationError, type ErrorCode, type Problem } from '../../errors/index.ts';
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import type { Place, YamlText } from '../../access/yaml-text.ts';
+import type { ErrorCode, Problem } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
 
 /** The worst first. */
@@ -36,27 +37,40 @@ export type AdviceRule =
   | 'YAML_INVALID'
   | 'NOTHING_TO_LINT';
 
-/** Turns the problems of one of the library's errors into findings. */
+/** What a call of lint has found so far. */
+export interface Linted {
+  readonly findings: Finding[];
+  /** Those that profiles are checked with. */
+  readonly providers: ConfiguredProvider[];
+}
+
+/** A manifest of Kubernetes. `placeOf` takes the keys of its fields. */
+export interface Manifest extends Pick<YamlText, 'content' | 'placeOf'> {
+  readonly kind: string;
+  readonly file: string;
+}
+
+/** Reports what is found in one part of a file. `path` is a field of that part, or a flag. */
+export type Say = (severity: Severity, rule: Finding['rule'], path: string, message: string) => void;
+
+/** `find` says where a path of that part stands in the file, and how it is called there. */
+export function sayTo({ findings }: Linted, file: string, find: (path: string) => Place & Pick<Finding, 'path'>): Say {
+  return (severity, rule, given, message) => {
+    const { line, column, path } = find(given);
+    findings.push({ file, line, column, severity, rule, path, message });
+  };
+}
+
+/** Problems that have their own lines, if `place` is not that of all of them. */
 export function toFindings(
   problems: readonly Problem[],
   rule: Finding['rule'],
   file: string,
-  place: (problem: Problem) => Place = ({ line = 1, column = 1 }) => ({ line, column }),
+  place?: Place,
 ): readonly Finding[] {
-  return problems.map((problem) => ({
-    file,
-    ...place(problem),
-    severity: 'error',
-    rule,
-    path: problem.path,
-    message: problem.message,
-  }));
-}
-
-/** The findings of an error of the configuration. Throws any other. */
-export function findingsOf(error: unknown, file: string, place: (problem: Problem) => Place): readonly Finding[] {
-  if (!(error instanceof ConfigurationError)) throw error;
-  return toFindings(error.problems, error.code, file, place);
+  return problems.map(({ path, message, line = 1, column = 1 }) => {
+    return { file, ...(place ?? { line, column }), severity: 'error', rule, path, message };
+  });
 }
 
 /** Bytes of a line: a file may be anybody's. */

@@ -4,12 +4,12 @@
  */
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { nearest } from '../../access/schema-problems.ts';
-import { parseYaml, readManifests } from '../../access/yaml-text.ts';
+import { type NoYaml, parseYaml, readManifests, type YamlText } from '../../access/yaml-text.ts';
 import { isWorkload } from '../pod-args.ts';
 import { at, listAt, textAt } from '../profile.ts';
-import { type LintedProviders, lintClusterProfile, lintProviders } from './cluster-profile.ts';
-import { type Finding, inOrder, toFindings } from './finding.ts';
-import { lintWorkload, type Manifest } from './workload.ts';
+import { lintClusterProfile, lintProviders } from './cluster-profile.ts';
+import { type Finding, inOrder, type Linted, type Manifest, toFindings } from './finding.ts';
+import { lintWorkload } from './workload.ts';
 
 interface GivenFile {
   /** As it is called in the findings. */
@@ -19,29 +19,22 @@ interface GivenFile {
 
 /** `configured` are providers that profiles are checked with beside those in the files. */
 export function lint(files: readonly GivenFile[], configured: readonly ConfiguredProvider[] = []): readonly Finding[] {
-  const read = files.map(readFile);
+  const linted: Linted = { findings: [], providers: [...configured] };
+  const { findings } = linted;
+  const read = files.map((file) => readFile(file, linted));
   const manifests = read.flatMap((file) => file.manifests);
-  const findings = read.flatMap((file) => file.findings);
-  const providers = read.flatMap((file) => file.providers);
-
-  const inManifests = [
-    ...manifests.filter(({ kind }) => kind === 'ConfigMap').flatMap(lintConfigMap),
-    ...manifests.filter(({ kind }) => isWorkload(kind)).map(lintWorkload),
-  ];
-  findings.push(...inManifests.flatMap((linted) => linted.findings));
-  const found = [...providers, ...inManifests.flatMap((linted) => linted.providers)];
-  const known = [...configured, ...found.map(({ provider }) => provider)];
-  const profiles = manifests.filter(({ kind }) => kind === 'ClusterProfile');
-  findings.push(...profiles.flatMap((profile) => lintClusterProfile(profile, known)));
+  // Profiles come last: they are checked with all providers.
+  for (const manifest of manifests) {
+    if (manifest.kind === 'ConfigMap') lintConfigMap(manifest, linted);
+    else if (isWorkload(manifest.kind)) lintWorkload(manifest, linted);
+  }
+  for (const manifest of manifests) if (manifest.kind === 'ClusterProfile') lintClusterProfile(manifest, linted);
 
   const names = files.map(({ file }) => file);
-  const isKnown = ({ kind }: Manifest) => knownKinds.includes(kind) || isWorkload(kind);
-  const isIdle = read.every((file) => !file.isProviderFile && file.findings.length === 0) && !manifests.some(isKnown);
-  if (isIdle) findings.push(...names.map(nothingToLint));
-  return inOrder(findings, names);
+  const isKnown = ({ kind }: Manifest) => ['ClusterProfile', 'ConfigMap'].includes(kind) || isWorkload(kind);
+  const isIdle = findings.length === 0 && !read.some((file) => file.isProviderFile) && !manifests.some(isKnown);
+  return inOrder(isIdle ? names.map(nothingToLint) : findings, names);
 }
-
-const knownKinds = ['ClusterProfile', 'ConfigMap'];
 
 /** Reported only if no file has anything to lint: a folder may have manifests of all kinds. */
 function nothingToLint(file: string): Finding {
@@ -49,50 +42,44 @@ function nothingToLint(file: string): Finding {
   return { file, line: 1, column: 1, severity: 'warning', rule: 'NOTHING_TO_LINT', path: '', message };
 }
 
-interface ReadFile extends LintedProviders {
-  readonly file: string;
+interface ReadFile {
   readonly isProviderFile: boolean;
   readonly manifests: readonly Manifest[];
 }
 
-function readFile({ file, text }: GivenFile): ReadFile {
+/** Lints it if it is a provider file: that has no kind, and is read by its own rules, also if it is broken. */
+function readFile({ file, text }: GivenFile, linted: Linted): ReadFile {
+  const { findings } = linted;
   const documents = readManifests(text);
-  const manifests: Manifest[] = [];
-  const findings: Finding[] = [];
-  let isProviderFile = documents.length === 0;
-  for (const document of documents) {
-    const kind = 'content' in document ? textAt(document.content, 'kind') : undefined;
-    // A provider file has no kind, and is read by its own rules, also if it is broken.
-    if (kind === undefined) {
-      isProviderFile ||= 'content' in document ? mayBeProviderFile(document.content) : documents.length === 1;
-    }
-    if (!('content' in document) || kind !== undefined)
-      findings.push(...toFindings(document.problems, 'YAML_INVALID', file));
-    if (!('content' in document) || kind === undefined) continue;
-    const { content, placeOf } = document;
-    const items = kind === 'List' || kind === 'ClusterProfileList' ? listAt(content, 'items') : undefined;
-    if (!items) manifests.push({ content, kind, file, placeOf });
-    for (const [index, item] of (items ?? []).entries()) {
-      const inItem = (keys: readonly PropertyKey[]) => ['items', index, ...keys];
-      const itemKind = textAt(item, 'kind') ?? (kind === 'List' ? '' : 'ClusterProfile');
-      manifests.push({
-        content: item,
-        kind: itemKind,
-        file,
-        placeOf: (keys) => placeOf(inItem(keys)),
-      });
-    }
-  }
-  if (!isProviderFile) return { file, isProviderFile, manifests, findings, providers: [] };
-  const linted = lintProviders(text, file);
+  const kinds = documents.map((one) => ('content' in one ? textAt(one.content, 'kind') : undefined));
+  const mayBe = (document: YamlText | NoYaml) =>
+    'content' in document ? mayBeProviderFile(document.content) : documents.length === 1;
+  const isProviderFile =
+    documents.length === 0 || documents.some((document, index) => kinds[index] === undefined && mayBe(document));
   const [, second] = documents;
-  if (second && 'content' in second) {
+  if (isProviderFile) lintProviders(text, file, linted);
+  if (isProviderFile && second && 'content' in second) {
     const message =
       'begins a second document, and of a provider file only the first is read: put all providers into one';
     findings.push({ file, ...second.placeOf([]), severity: 'error', rule: 'DOCUMENT_NOT_READ', path: '', message });
   }
-  const others = findings.filter(({ rule }) => rule !== 'YAML_INVALID');
-  return { file, isProviderFile, manifests, findings: [...others, ...linted.findings], providers: linted.providers };
+  const manifests = documents.flatMap((document, index) => {
+    const kind = kinds[index];
+    const isOther = 'content' in document && kind === undefined;
+    if (!isProviderFile && !isOther) findings.push(...toFindings(document.problems, 'YAML_INVALID', file));
+    return 'content' in document && kind !== undefined ? manifestsIn(document, kind, file) : [];
+  });
+  return { isProviderFile, manifests };
+}
+
+function manifestsIn({ content, placeOf }: YamlText, kind: string, file: string): readonly Manifest[] {
+  if (kind !== 'List' && kind !== 'ClusterProfileList') return [{ content, kind, file, placeOf }];
+  return listAt(content, 'items').map((item, index) => ({
+    content: item,
+    kind: textAt(item, 'kind') ?? (kind === 'List' ? '' : 'ClusterProfile'),
+    file,
+    placeOf: (keys) => placeOf(['items', index, ...keys]),
+  }));
 }
 
 /** Not the values of a chart, a JSON patch, or whatever else has no kind. */
@@ -107,14 +94,14 @@ function hasKeyLike(content: unknown, name: string): boolean {
 }
 
 /** The provider files in a ConfigMap: every finding is where the text begins. Other programs have lists of providers too. */
-function lintConfigMap({ content, file, placeOf }: Manifest): readonly LintedProviders[] {
-  return Object.entries(at(content, 'data') ?? {}).flatMap(([key, text]) => {
-    if (typeof text !== 'string') return [];
+function lintConfigMap({ content, file, placeOf }: Manifest, linted: Linted): void {
+  for (const [key, text] of Object.entries(at(content, 'data') ?? {})) {
+    if (typeof text !== 'string') continue;
     const read = parseYaml(text);
     const document = 'content' in read ? read.content : undefined;
     const isProviders =
       textAt(document, 'kind') === undefined &&
       listAt(document, 'providers').some((entry) => hasKeyLike(entry, 'execConfig'));
-    return isProviders ? [lintProviders(text, file, placeOf(['data', key]))] : [];
-  });
+    if (isProviders) lintProviders(text, file, linted, placeOf(['data', key]));
+  }
 }
