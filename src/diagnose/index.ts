@@ -107,7 +107,6 @@ export {
   readContainer,
   textOf,
   textsOf,
-  volumesOf,
 } from './pod-args.ts';
 export { type CallProviders, Prober } from './prober.ts';
 export { at, isOfProvider, listAt, type Profile, textAt, tryToResolve, withoutProfile } from './profile.ts';

@@ -25,7 +25,9 @@ export interface Container {
   readonly name: string;
   /** All arguments, its command's too. */
   readonly args: readonly Argument[];
-  readonly mounts: readonly Mount[];
+  /** Its volume mounts, and the volumes of its pod, as they are in the manifest. */
+  readonly mounts: readonly unknown[];
+  readonly volumes: readonly unknown[];
 }
 
 export interface Argument {
@@ -38,46 +40,38 @@ export interface Argument {
 /** The texts of the arguments. */
 export const textsOf = ({ args }: Container): readonly string[] => args.map(({ text }) => text);
 
-/** A file or folder in the container, and where it comes from. */
-export interface Mount {
-  readonly path: string;
-  /** A key of the source, if only that is mounted. */
-  readonly subPath: string | undefined;
-  /** Of the pod; `undefined` if it has no such volume. */
-  readonly volume: unknown;
-}
-
-interface Source {
-  readonly kind: 'ConfigMap' | 'Secret';
-  readonly name: string;
-  /** Paths by their keys, if they are named one by one. */
-  readonly items: readonly { readonly key: string; readonly path: string }[] | undefined;
-}
-
 /** An object that holds the file at a path of a container. */
 export interface Mounted {
-  readonly kind: Source['kind'];
+  readonly kind: 'ConfigMap' | 'Secret';
   readonly name: string;
   readonly key: string;
 }
 
-/** The innermost mount that a file of the container lies in. */
-function mountOf({ mounts }: Pick<Container, 'mounts'>, path: string): Mount | undefined {
-  return mounts
-    .filter((mount) => path === mount.path || path.startsWith(`${mount.path.replace(/\/$/, '')}/`))
-    .toSorted((a, b) => b.path.length - a.path.length)[0];
+/** What is mounted at a path: each of several sources may have it. */
+export function mountedAt({ mounts, volumes }: Container, path: string): readonly Mounted[] {
+  const found = mounts
+    .map((mount) => ({ mount, root: textAt(mount, 'mountPath') ?? '' }))
+    .filter(({ root }) => path === root || path.startsWith(`${root.replace(/\/$/, '')}/`));
+  // The innermost one.
+  const [inner] = found.toSorted((a, b) => b.root.length - a.root.length);
+  if (!inner) return [];
+  const { mount, root } = inner;
+  const below = path.slice(root.length).replace(/^\//, '');
+  const inVolume = [textAt(mount, 'subPath'), below].filter(Boolean).join('/');
+  const volume = volumes.find((one) => textAt(one, 'name') === textAt(mount, 'name'));
+  const sources = [volume, ...listAt(volume, 'projected', 'sources')];
+  return sources.flatMap((source) => keyIn(source, inVolume) ?? []);
 }
 
-/** What is mounted at a path: each of several sources may have it. */
-export function mountedAt(container: Pick<Container, 'mounts'>, path: string): readonly Mounted[] {
-  const mount = mountOf(container, path);
-  if (!mount) return [];
-  const below = path.slice(mount.path.length).replace(/^\//, '');
-  const inVolume = [mount.subPath, below].filter(Boolean).join('/');
-  return sourcesOf(mount.volume).flatMap(({ kind, name, items }) => {
-    const key = items ? items.find((item) => item.path === inVolume)?.key : inVolume;
-    return key === undefined || key === '' ? [] : [{ kind, name, key }];
-  });
+/** The key of a ConfigMap or Secret, a volume's or one of its sources, that is at a path there. */
+function keyIn(source: unknown, path: string): Mounted | undefined {
+  const [configMap, secret] = [at(source, 'configMap'), at(source, 'secret')];
+  const name = textAt(configMap, 'name') ?? textAt(secret, 'secretName') ?? textAt(secret, 'name');
+  const object = configMap ?? secret;
+  const item = listAt(object, 'items').find((one) => textAt(one, 'path') === path);
+  // Without items, each key is a path.
+  const key = at(object, 'items') === undefined ? path : textAt(item, 'key');
+  return name && key ? { kind: configMap === undefined ? 'Secret' : 'ConfigMap', name, key } : undefined;
 }
 
 /** The text that a ConfigMap or a Secret has under a key. */
@@ -87,8 +81,8 @@ export function textOf(object: object, key: string): string | undefined {
   return textAt(object, plain, key) ?? (base64 && Buffer.from(base64, 'base64').toString('utf8'));
 }
 
-/** `volumes` are those of the pod. */
-export function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown> = new Map()): Container {
+/** `pod` is the spec that it is in; without it, no file of it is found. */
+export function readContainer(container: unknown, pod?: unknown): Container {
   const env = new Map(
     listAt(container, 'env').map((variable) => [textAt(variable, 'name') ?? '', textAt(variable, 'value')]),
   );
@@ -97,35 +91,8 @@ export function readContainer(container: unknown, volumes: ReadonlyMap<string, u
       typeof text === 'string' ? [{ text: expand(text, env), keys: [list, index] as const }] : [],
     ),
   );
-  const mounts = listAt(container, 'volumeMounts').map((mount) => ({
-    path: textAt(mount, 'mountPath') ?? '',
-    subPath: textAt(mount, 'subPath'),
-    volume: volumes.get(textAt(mount, 'name') ?? ''),
-  }));
-  return { name: textAt(container, 'name') ?? '', args, mounts };
-}
-
-/** The volumes of a pod by their names. */
-export function volumesOf(pod: unknown): ReadonlyMap<string, unknown> {
-  return new Map(listAt(pod, 'volumes').map((volume) => [textAt(volume, 'name') ?? '', volume]));
-}
-
-function sourcesOf(volume: unknown): readonly Source[] {
-  const projected = listAt(volume, 'projected', 'sources');
-  return [volume, ...projected].flatMap((one): readonly Source[] => {
-    const [configMap, secret] = [at(one, 'configMap'), at(one, 'secret')];
-    const name = textAt(configMap, 'name') ?? textAt(secret, 'secretName') ?? textAt(secret, 'name');
-    if (name === undefined) return [];
-    const found = configMap ?? secret;
-    const items = at(found, 'items') === undefined ? undefined : listAt(found, 'items');
-    return [
-      {
-        kind: configMap === undefined ? 'Secret' : 'ConfigMap',
-        name,
-        items: items?.map((item) => ({ key: textAt(item, 'key') ?? '', path: textAt(item, 'path') ?? '' })),
-      },
-    ];
-  });
+  const name = textAt(container, 'name') ?? '';
+  return { name, args, mounts: listAt(container, 'volumeMounts'), volumes: listAt(pod, 'volumes') };
 }
 
 /** As the kubelet does it: `$(NAME)` is the variable's value, if it has one here; `$$(NAME)` is `$(NAME)`. */

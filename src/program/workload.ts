@@ -14,7 +14,6 @@ import {
   textAt,
   textOf,
   textsOf,
-  volumesOf,
 } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 import { readSource } from './input.ts';
@@ -114,8 +113,7 @@ async function readMounted(
 /** The container that has the flags, or the one that `--container` names. Throws a `Failure`. */
 export function containerOf(workload: object, wanted: string | undefined): Container {
   const pod = at(workload, ...(podSpecs[kindOf(workload)] ?? []));
-  const volumes = volumesOf(pod);
-  const containers = listAt(pod, 'containers').map((container) => readContainer(container, volumes));
+  const containers = listAt(pod, 'containers').map((container) => readContainer(container, pod));
   const what = describeObject(workload);
   const names = containers.map(({ name }) => name).join(', ');
   if (wanted !== undefined) {
