@@ -40,7 +40,7 @@ export { annotationsChanged, generationChanged, labelsChanged } from './controll
 export { type EventOptions, Events } from './events.ts';
 export { Fleet } from './fleet.ts';
 export { Hub } from './hub.ts';
-export { Informer, type InformerProblem } from './informer/informer.ts';
+export { Informer } from './informer/informer.ts';
 export type { InformerEvent, InformerOptions } from './informer/options.ts';
 export { LeaderElection } from './leader-election.ts';
 export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
@@ -62,6 +62,6 @@ export {
 } from './profiles.ts';
 export type { ReflectorEvent } from './reflect/events.ts';
 export { type ReflectOptions, reflect } from './reflect/reflect.ts';
-export type { ReflectorRestart } from './reflect/reflector.ts';
+export type { InformerProblem, ReflectorRestart } from './reflect/reflector.ts';
 export type { FleetShardingOptions } from './sharding/options.ts';
 export type { ClusterState, ReconcileTrigger } from './telemetry.ts';

@@ -1,32 +1,23 @@
 /** A reflector with a cache, shared by all readers of a resource on one cluster. */
 
 import { checkArgument, signalOf } from '../../errors/check-argument.ts';
-import { reasonOf } from '../../observability/callbacks.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import { Changes } from '../../util/abortable.ts';
 import { ask, guard } from '../guard.ts';
 import { isOlder, isVersion, type ReflectorEvent } from '../reflect/events.ts';
-import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
+import {
+  type InformerProblem,
+  Reflector,
+  type ReflectorContext,
+  type ReflectorListener,
+} from '../reflect/reflector.ts';
 import { inTurns } from '../reflect/turns.ts';
 import { ListSize } from './list-size.ts';
 import { type Change, type InformerEvent, type InformerOptions, Pending } from './options.ts';
 import { guardedIndexers, Store } from './store.ts';
 
-/** Why an informer currently receives nothing from its server. */
-export interface InformerProblem {
-  /** A stable word, for example `forbidden`. */
-  readonly reason: string;
-  readonly message: string;
-  /** Milliseconds since 1970. */
-  readonly since: number;
-}
-
-/** What an informer reports to the cluster or the hub that it belongs to. */
-export interface InformerListener {
-  restarted?(restart: ReflectorRestart): void;
-  /** `hasSynced` or `problem` may have changed. */
-  changed?(): void;
-}
+/** What an informer reports to the cluster or the hub that it belongs to. `changed`: `hasSynced` or `problem` may have changed. */
+export type InformerListener = Omit<ReflectorListener, 'listed'>;
 
 /** A list in progress. New objects enter the cache when it is complete, so that a failed list leaves nothing behind. */
 interface Listing<T> {
@@ -49,9 +40,8 @@ const atOnce = 1_000;
  */
 export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly options: InformerOptions<T>;
-  /** @internal Whether its objects have namespaces; known once it has synced. */
-  isNamespaced = false;
   readonly #context: ReflectorContext;
+  readonly #reflector: Reflector<T>;
   readonly #signal: AbortSignal;
   readonly #store: Store<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
@@ -62,7 +52,6 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   #version: string | undefined;
   #hasSynced = false;
   #listing: Listing<T> | undefined;
-  #problem: InformerProblem | undefined;
 
   /** @internal Made by `Cluster.informer`. */
   constructor(
@@ -77,7 +66,20 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#listener = listener;
     this.#store = new Store(guardedIndexers(options.indexers ?? {}, context));
     signal.addEventListener('abort', this.#changes.tell, { once: true });
+    this.#reflector = new Reflector<T>(options, context, {
+      listed: (objects, bytes) => this.#listing?.size.add(objects, bytes),
+      restarted: (restart) => {
+        this.#dropListing();
+        listener.restarted?.(restart);
+      },
+      changed: () => listener.changed?.(),
+    });
     this.#reflect();
+  }
+
+  /** @internal Whether its objects have namespaces; known once it has synced. */
+  get isNamespaced(): boolean {
+    return this.#reflector.isNamespaced;
   }
 
   /** Whether the first list is complete. The cache is empty before that. */
@@ -87,7 +89,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   /** Why nothing arrives from the server at the moment. Cached objects stay readable. */
   get problem(): InformerProblem | undefined {
-    return this.#problem;
+    return this.#reflector.problem;
   }
 
   /** Resolves when the first list is complete. Rejects with the reason if the cluster is disengaged, or `signal` aborts, before that. */
@@ -170,37 +172,13 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   }
 
   async #reflect(): Promise<void> {
-    const { clock } = this.#context;
-    const reflector = new Reflector<T>(this.options, this.#context, {
-      found: ({ namespaced }) => {
-        this.isNamespaced = namespaced;
-      },
-      opened: () => {
-        this.#problem = undefined;
-      },
-      reached: (version) => {
-        this.#version = version;
-        this.#changes.tell();
-      },
-      restarts: (restart) => {
-        const { reason, error, afterMs } = restart;
-        if (afterMs > 0)
-          this.#problem = { reason, message: reasonOf(error), since: this.#problem?.since ?? clock.now() };
-        this.#dropListing();
-        this.#listener.restarted?.(restart);
-        this.#listener.changed?.();
-      },
-      listed: (objects, bytes) => this.#listing?.size.add(objects, bytes),
-      slow: (message) => {
-        this.#problem ??= { reason: 'timeout', message, since: clock.now() };
-        this.#listener.changed?.();
-      },
-    });
-    for await (const events of reflector.run(this.#signal)) {
+    for await (const events of this.#reflector.run(this.#signal)) {
       for (const event of events) {
         if (event.type === 'InitDone') await this.#endList();
         else this.#take(event);
       }
+      this.#version = this.#reflector.version ?? this.#version;
+      this.#changes.tell();
     }
   }
 
@@ -244,7 +222,6 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       await inTurns(server, listing.fresh, atOnce, ([key, object]) => this.#set(key, undefined, object));
     }
     this.#dropListing();
-    this.#problem = undefined;
     this.#hasSynced = true;
     this.#changes.tell();
     this.#listener.changed?.();

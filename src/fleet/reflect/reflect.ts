@@ -64,6 +64,6 @@ async function* reflected<T extends KubernetesObject>(
   const server = new ApiServer(config);
   const context = reflectorContext(server, { clock, logger, fields: { server: server.url } });
   const asked = resource as ReflectedResource; // absent fields may also be undefined
-  const reflector = new Reflector<T>(asked, context, onRestart ? { restarts: onRestart } : {});
+  const reflector = new Reflector<T>(asked, context, onRestart ? { restarted: onRestart } : {});
   for await (const events of reflector.run(signal ?? new AbortController().signal)) yield* events;
 }

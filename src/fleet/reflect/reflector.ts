@@ -7,7 +7,7 @@ import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
-import { Discovery, type Kind, listPath, type Resource } from '../../rest/api/discovery.ts';
+import { Discovery, type Kind, listPath } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
@@ -15,10 +15,9 @@ import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
+import { type Batch, listPages, NoStreamingList, watchEvents } from './batches.ts';
 import type { ReflectorEvent } from './events.ts';
-import { type ListPage, listPages } from './list.ts';
-import { type Restart, type RestartReason, restartFor, WatchClosed, WatchEnded } from './restart.ts';
-import { NoStreamingList, watchEvents } from './watch.ts';
+import { type Restart, type RestartReason, restartFor, WatchClosed } from './restart.ts';
 
 /** The resource to list and watch. */
 export interface ReflectedResource extends Kind {
@@ -61,19 +60,22 @@ export function reflectorContext(server: ApiServer, options: ContextOptions): Re
   return { ...options, server, discovery: new Discovery(server, options.clock) };
 }
 
+/** Why an informer currently receives nothing from its server. */
+export interface InformerProblem {
+  /** A stable word, for example `forbidden`. */
+  readonly reason: string;
+  readonly message: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
 /** What a reflector reports besides its events. */
 export interface ReflectorListener {
-  /** The server serves the kind. */
-  found?(resource: Resource): void;
-  /** A watch resumed from the last known version. */
-  opened?(): void;
-  /** The reader has handled everything up to this version. */
-  reached?(version: string): void;
-  restarts?(restart: ReflectorRestart): void;
   /** Objects of a list have arrived. Throwing fails the list. */
   listed?(objects: number, bytes: number): void;
-  /** A list is slow, and continues. */
-  slow?(message: string): void;
+  restarted?(restart: ReflectorRestart): void;
+  /** There is a `problem`. */
+  changed?(): void;
 }
 
 /** Milliseconds after which an open watch counts as healthy, and earlier failures are forgotten. */
@@ -86,10 +88,14 @@ const backAgainMs = 1_000;
 const slowMs = 60_000;
 
 export class Reflector<T extends KubernetesObject = KubernetesObject> {
+  /** Why nothing arrives from the server at the moment. */
+  problem: InformerProblem | undefined;
+  /** Whether its objects have namespaces; known when the first of them arrive. */
+  isNamespaced = false;
   readonly #resource: ReflectedResource;
   readonly #context: ReflectorContext;
   readonly #listener: ReflectorListener;
-  /** The version to resume the watch at; `undefined` if a list is needed. */
+  /** What the last group of events leads to, and where the watch resumes; `undefined` if a list is needed, or goes on. */
   #version: string | undefined;
   #streamingList = true;
   #openedAt: number | undefined;
@@ -106,7 +112,11 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     this.#warnings = new WarningLimiter({ logger: context.logger, clock: () => context.clock.uptime() });
   }
 
-  /** Runs until `signal` aborts. */
+  get version(): string | undefined {
+    return this.#version;
+  }
+
+  /** Runs until `signal` aborts. A group is empty if only the version has changed. */
   async *run(signal: AbortSignal): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
     while (!signal.aborted) {
       this.#openedAt = undefined;
@@ -140,70 +150,32 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const reading = this.#resource;
     const { namespace, labelSelector, fieldSelector } = reading;
     const resource = await discovery.find(reading, signal);
-    this.#listener.found?.(resource);
+    this.isNamespaced = resource.namespaced;
     const path = listPath(reading, resource, namespace);
     const query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
     const request = { server, path, query, reading, clock, signal };
-    if (this.#version === undefined && !this.#streamingList) {
-      yield* this.#list(listPages(request));
-      this.#reached();
-    }
+    if (this.#version === undefined && !this.#streamingList) yield* this.#read(listPages(request));
     const timeoutSeconds = Math.round(300 + 300 * Math.random());
-    let listing = this.#version === undefined;
     const opened = () => {
       this.#openedAt = clock.uptime();
-      if (!listing) guard(this.#context.logger, this.#fields, 'opened', () => this.#listener.opened?.());
+      if (this.#version !== undefined) this.problem = undefined;
     };
-    let begun = !listing;
-    for await (const { events, bytes } of watchEvents({ ...request, version: this.#version, timeoutSeconds, opened })) {
-      if (!begun) yield [{ type: 'Init' }];
-      begun = true;
-      if (listing) this.#listener.listed?.(events.length, bytes);
-      const out: ReflectorEvent<T>[] = [];
-      for (const event of events) {
-        switch (event.type) {
-          case 'ERROR':
-            if (out.length > 0) yield out;
-            throw new WatchEnded(event.status, server.shown);
-          case 'BOOKMARK':
-            if (listing && event.endsInitialEvents) {
-              listing = false;
-              this.#cancelSlow();
-              out.push({ type: 'InitDone' });
-            }
-            if (!listing) this.#version = event.version;
-            break;
-          case 'DELETED':
-            out.push({ type: 'Delete', object: event.object as T }); // the caller says what the kind is
-            if (!listing) this.#version = event.object.metadata.resourceVersion;
-            break;
-          default:
-            out.push({ type: listing ? 'InitApply' : 'Apply', object: event.object as T }); // as above
-            if (!listing) this.#version = event.object.metadata.resourceVersion;
-        }
-      }
-      if (out.length > 0) yield out;
-      if (!listing) this.#reached();
-    }
-    if (listing) throw new WatchClosed('the server ended the streaming list before its end');
+    yield* this.#read(watchEvents({ ...request, version: this.#version, timeoutSeconds, opened }));
   }
 
-  /** A list in pages as events. */
-  async *#list(pages: AsyncIterable<ListPage>): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
-    let last: ListPage | undefined;
-    for await (const page of pages) {
-      if (!last) yield [{ type: 'Init' }];
-      last = page;
-      this.#listener.listed?.(page.objects.length, page.bytes);
-      yield page.objects.map((object) => ({ type: 'InitApply', object: object as T })); // the caller says what the kind is
+  async *#read(batches: AsyncIterable<Batch>): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
+    let isBeginning = this.#version === undefined;
+    for await (const { events, bytes, version } of batches) {
+      if (isBeginning) yield [{ type: 'Init' }];
+      isBeginning = false;
+      const isListing = this.#version === undefined;
+      if (isListing) this.#listener.listed?.(events.filter(({ type }) => type === 'InitApply').length, bytes);
+      if (version !== undefined) this.#cancelSlow();
+      this.#version = version;
+      yield events as readonly ReflectorEvent<T>[]; // the caller says what the kind is
+      // Now the reader has everything.
+      if (isListing && version !== undefined) this.problem = undefined;
     }
-    this.#cancelSlow();
-    yield [{ type: 'InitDone' }];
-    this.#version = last?.version;
-  }
-
-  #reached(): void {
-    if (this.#version !== undefined) this.#listener.reached?.(this.#version);
   }
 
   #lived(): number {
@@ -241,14 +213,17 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     if (!isSaid) logger.debug?.(this.#fields, message);
     const { apiVersion, kind } = this.#resource;
     if (reports) emit(reports.observer, 'restart', { cluster: reports.cluster, apiVersion, kind, reason, afterMs });
-    guard(logger, this.#fields, 'onRestart', () => this.#listener.restarts?.({ reason, error, afterMs }));
+    if (afterMs > 0) this.problem = { reason, message: reasonOf(error), since: this.problem?.since ?? clock.now() };
+    guard(logger, this.#fields, 'onRestart', () => this.#listener.restarted?.({ reason, error, afterMs }));
+    this.#listener.changed?.();
     if (afterMs > 0) await pause(afterMs, signal, clock).catch(() => undefined);
   }
 
   #reportSlow(): void {
     const message = `${this.#name()} has not listed everything after ${slowMs / 1_000} s, and goes on: check whether its server or the network is slow`;
     this.#context.logger.warn(this.#fields, message);
-    guard(this.#context.logger, this.#fields, 'slow', () => this.#listener.slow?.(message));
+    this.problem ??= { reason: 'timeout', message, since: this.#context.clock.now() };
+    this.#listener.changed?.();
   }
 
   #name(): string {

@@ -114,7 +114,6 @@ export function checkEncoding(encoding: string): void {
 /** What an error of zlib says about the response. Any other error is returned as it is. */
 export function unpackError(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
-  if (error.code === 'ERR_BUFFER_TOO_LARGE') return new TooLarge();
   return String(error.code).startsWith('Z_')
     ? new MalformedResponse(`it cannot be unpacked (gzip): ${error.message}`)
     : error;

@@ -1,8 +1,8 @@
 // One spoke's API server must not hold up the process that serves all clusters, whatever it sends.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { Lines, linesOf } from '../../../src/fleet/reflect/batches.ts';
 import { readWatchEvent } from '../../../src/fleet/reflect/events.ts';
-import { Lines, linesOf } from '../../../src/fleet/reflect/watch.ts';
 import { lastBookmark } from '../../fixtures/config-map-server.ts';
 import { startReflector, startWatching } from '../../fixtures/reflected.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Lines, linesOf } from '../../../src/fleet/reflect/watch.ts';
+import { Lines, linesOf } from '../../../src/fleet/reflect/batches.ts';
 import { fc } from '../../fixtures/property.ts';
 
 test('the lines of a watch are whole, however the bytes are cut', () => {
