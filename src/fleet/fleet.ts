@@ -9,7 +9,7 @@ import type { Preview } from '../rest/request/previewed-writes.ts';
 import { Changes } from '../util/abortable.ts';
 import { isFunction, isText } from '../util/guards.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
-import { Controllers } from './controller/controllers.ts';
+import { Controllers } from './controller/controller.ts';
 import type {
   ControllerHandle,
   ControllerOptions,

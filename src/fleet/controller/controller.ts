@@ -1,28 +1,74 @@
-/** A controller: changes on the clusters come in, calls of the reconcile function go out. */
-
+/** The controllers of a fleet: changes on the clusters and the hub come in, calls of the reconcile functions go out. */
+import { ConfigurationError, FleetError } from '../../errors/index.ts';
 import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
-import type { LogFields } from '../guard.ts';
-import type { Informer } from '../informer/informer.ts';
-import type { ClusterChange, Reach } from '../membership/reach.ts';
 import { inTurn } from '../reflect/turns.ts';
+import { Attachment } from './attachment.ts';
 import type { ClusterQueue, Job } from './cluster-queue.ts';
-import { type FollowContext, follow, followWatch } from './event-sources.ts';
-import type { EnqueueRequest, ReconcileRequest } from './options.ts';
-import { type Attachment, clusterPlace, type HubPlace, type Place } from './place.ts';
-import { ControllerLog, Reconciler, type ReconcilerContext } from './reconciler.ts';
+import type { ControllerHandle, EnqueueRequest, ReconcileRequest } from './options.ts';
+import { type ControllerContext, clusterPlace, type Place } from './place.ts';
+import { Reconciler } from './reconciler.ts';
 import { readEnqueueRequest } from './requests.ts';
-import { type ControllerSettings, informerOf } from './settings.ts';
+import { type ControllerSettings, informerOf, readController } from './settings.ts';
 import { WorkQueue } from './work-queue.ts';
-import { Written } from './written.ts';
 
-export interface ControllerContext extends ReconcilerContext {
-  readonly hubPlace: HubPlace;
-  /** Reports the state of this replica's clusters: the current one, and each change that lasts. */
-  reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
+export class Controllers {
+  readonly #context: ControllerContext;
+  readonly #controllers: Controller[] = [];
+  #isRunning = false;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+  }
+
+  /** Adds a controller. It works on the engaged clusters, and on those that are attached from now on. */
+  add(options: object): ControllerHandle {
+    const settings = readController(options);
+    if (this.#context.hubPlace.signal.aborted) {
+      const message = `controller ${settings.name} would never run: the fleet has been closed; make a new Fleet for it`;
+      throw new FleetError('FLEET_CLOSED', message);
+    }
+    if (this.#controllers.some(({ name }) => name === settings.name)) {
+      const message = `${settings.name} is the name of another controller of this fleet`;
+      throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'name', message }]);
+    }
+    const controller = new Controller(settings, this.#context);
+    this.#controllers.push(controller);
+    if (this.#isRunning) controller.start();
+    for (const cluster of this.#context.engaged()) controller.attach(cluster);
+    return { enqueue: (request) => controller.enqueue(request) };
+  }
+
+  /** Begins with the objects of the hub. */
+  start(): void {
+    this.#isRunning = true;
+    for (const controller of this.#controllers) controller.start();
+  }
+
+  /** Begins with an engaged cluster, until its signal aborts. */
+  attach(cluster: Cluster): void {
+    for (const controller of this.#controllers) controller.attach(cluster);
+  }
+
+  /** Objects of the hub with these keys may have become this process's, or another one's. */
+  ownersChanged(affects: (key: string) => boolean): void {
+    this.#context.hubPlace.ownersChanged(affects);
+    for (const controller of this.#controllers) controller.ofHub?.ownersChanged(affects);
+  }
+
+  /** Resolves when all reconciles on a cluster, or on the hub, have ended or were given up. The signal of the place has aborted before. */
+  async drained(place: Cluster | 'hub'): Promise<void> {
+    const key = place === 'hub' ? this.#context.hubPlace : place;
+    await Promise.all(this.#controllers.map((controller) => controller.drained(key)));
+  }
+
+  /** For metrics. */
+  get stats() {
+    return this.#controllers.map(({ stats }) => stats);
+  }
 }
 
-export class Controller {
+class Controller {
   readonly name: string;
   readonly #settings: ControllerSettings;
   readonly #context: ControllerContext;
@@ -30,9 +76,6 @@ export class Controller {
   /** By cluster, or by the hub's place. */
   readonly #attachments = new Map<Cluster | Place, Attachment>();
   readonly #byQueue = new WeakMap<ClusterQueue<ReconcileRequest>, Attachment>();
-  /** Clusters that lead to reconciles of objects of the hub. */
-  readonly #followed = new Set<Cluster>();
-  readonly #log: ControllerLog;
   readonly #reconciler: Reconciler;
   #pumping = false;
 
@@ -41,8 +84,7 @@ export class Controller {
     this.name = name;
     this.#settings = settings;
     this.#context = context;
-    this.#log = new ControllerLog(name, context);
-    this.#reconciler = new Reconciler(settings, context, this.#log);
+    this.#reconciler = new Reconciler(settings, context);
     this.#queue = new WorkQueue({
       clock: context.clock,
       perCluster: perClusterConcurrency,
@@ -52,50 +94,57 @@ export class Controller {
     });
   }
 
-  /** For metrics. */
   get stats() {
     const { name, concurrency } = this.#settings;
     return { name, depth: this.#queue.depth, adds: this.#queue.adds, active: this.#queue.working, concurrency };
   }
 
-  /** Whether objects of the hub are reconciled for what happens on the clusters. */
-  get followsClusters(): boolean {
-    const { watches, fleetWatches } = this.#settings;
-    return fleetWatches.length > 0 || watches.some(({ on }) => on === 'clusters');
+  /** What it does on the hub, where it began. */
+  get ofHub(): Attachment | undefined {
+    return this.#attachments.get(this.#context.hubPlace);
+  }
+
+  /** Reconciles the objects of the hub until the fleet ends, if it is a controller of the hub. */
+  start(): void {
+    const { on, sources, fleetWatches } = this.#settings;
+    const { hubPlace } = this.#context;
+    if (on !== 'hub') return;
+    const begin = () => {
+      if (hubPlace.signal.aborted) return;
+      this.#attach(hubPlace);
+      for (const cluster of this.#context.engaged()) this.attach(cluster);
+    };
+    // One that sums up clusters begins when all have been tried: at each start it would write what the first of them say.
+    const followsClusters = fleetWatches.length > 0 || sources.some((source) => source.on === 'clusters');
+    if (!followsClusters) begin();
+    // It rejects if the fleet is closed.
+    else this.#context.synced().then(begin, () => undefined);
   }
 
   /** Reconciles the objects of a cluster until its signal aborts, or those of the hub that it maps to. */
   attach(cluster: Cluster): void {
-    if (this.#settings.for.on !== 'hub') this.#attach(clusterPlace(cluster));
-    else this.#followCluster(cluster);
+    if (this.#settings.on !== 'hub') {
+      this.#attach(clusterPlace(cluster));
+      return;
+    }
+    // Before the start the caches are filled.
+    for (const source of this.#settings.sources) if (source.on === 'clusters') informerOf(cluster.informers, source);
+    this.ofHub?.followCluster(cluster);
   }
 
-  /** Reconciles the objects of the hub until the fleet ends, if it is a controller of the hub. */
-  attachHub(): void {
-    const { hubPlace } = this.#context;
-    if (this.#settings.for.on === 'hub' && !hubPlace.signal.aborted) this.#attach(hubPlace);
-  }
-
-  /** Queues what has become this process's on the hub, from all sources: a watch may name an object that is to be made. */
-  ownersChanged(affects: (key: string) => boolean): void {
-    const attachment = this.#attachments.get(this.#context.hubPlace);
-    for (const queue of attachment?.queueExisting ?? []) void queue(affects);
-  }
-
-  /** @internal See `ControllerHandle`. */
+  /** See `ControllerHandle`. */
   enqueue(request: EnqueueRequest): boolean {
-    const { cluster, ...value } = readEnqueueRequest(request, this.name, this.#settings.for.on === 'hub');
-    const key = keyOfName(value);
+    const { cluster, ...value } = readEnqueueRequest(request, this.name, this.#settings.on === 'hub');
     let isQueued = false;
-    for (const { place, queue } of this.#attachments.values()) {
-      if ((cluster !== undefined && place.name !== cluster) || place.signal.aborted || !place.owns(key)) continue;
-      queue.add(key, value, 'change', { reason: 'enqueue' });
-      isQueued = true;
+    for (const attachment of this.#attachments.values()) {
+      const { name, signal } = attachment.place;
+      if ((cluster !== undefined && name !== cluster) || signal.aborted) continue;
+      if (attachment.add(value, { reason: 'enqueue' })) isQueued = true;
     }
     return isQueued;
   }
 
-  /** Resolves when all reconciles on a cluster, or on the hub, have ended or were given up. The signal of the place has aborted before. */
+  /** See `Controllers`. */
   async drained(key: Cluster | Place): Promise<void> {
     const attachment = this.#attachments.get(key);
     if (!attachment) return;
@@ -106,67 +155,11 @@ export class Controller {
 
   #attach(place: Place): void {
     const queue = this.#queue.queueOf(place.name);
-    const attachment: Attachment = {
-      place,
-      mains: this.#settings.mains.map((source) => informerOf(place.informers, source)),
-      queue,
-      written: new Written((server) => this.#cachesOf(place, server), this.#context.clock),
-      queueExisting: new Set(),
-      running: new Set(),
-    };
+    const attachment = new Attachment(place, queue, this.#settings, this.#context);
     this.#attachments.set(place.cluster ?? place, attachment);
     this.#byQueue.set(queue, attachment);
-    this.#start(attachment);
-    place.signal.addEventListener('abort', () => queue.close(), { once: true });
-  }
-
-  /** The caches that a reconcile in a place has of one server: versions of two servers cannot be compared. */
-  #cachesOf(place: Place, server: object | undefined): readonly Informer[] {
-    const { for: main, mains, owns, watches } = this.#settings;
-    const { hub, hubPlace } = this.#context;
-    const isHub = server ? hub.hasDispatcher(server) : !place.cluster;
-    const cluster = isHub ? undefined : server === undefined ? place.cluster : this.#clusterOf(place, server);
-    const at = isHub ? hubPlace : cluster;
-    if (!at || at.signal.aborted) return [];
-    const isOwn = cluster === place.cluster;
-    const others = isHub ? 'hub' : 'clusters';
-    const sources = isOwn
-      ? [...mains, ...owns, ...watches.filter(({ on }) => on === undefined || on === main.on)]
-      : watches.filter(({ on }) => on === others);
-    return sources.map((source) => informerOf(at.informers, source));
-  }
-
-  #clusterOf({ cluster }: Place, dispatcher: object): Cluster | undefined {
-    return [cluster, ...this.#followed].find((one) => one?.config.dispatcher === dispatcher);
-  }
-
-  /** Queues objects of the hub for what happens on an engaged cluster. Its caches end with it. */
-  #followCluster(cluster: Cluster): void {
-    const attachment = this.#attachments.get(this.#context.hubPlace);
-    const followed = this.#settings.watches
-      .filter(({ on }) => on === 'clusters')
-      .map((watch) => ({ watch, informer: informerOf(cluster.informers, watch) }));
-    // Before the start the caches are filled.
-    if (!attachment) return;
-    this.#followed.add(cluster);
-    cluster.signal.addEventListener('abort', () => this.#followed.delete(cluster), { once: true });
-    const context = this.#followContext({ cluster: cluster.name }, cluster.signal);
-    for (const { watch, informer } of followed) void followWatch(attachment, watch, informer, cluster, context);
-  }
-
-  #followContext(fields: LogFields, signal: AbortSignal): FollowContext {
-    const { hub, logger, reach } = this.#context;
-    return { hub, logger, reach, fields: { controller: this.name, ...fields }, signal };
-  }
-
-  /** Attaches the event sources, unless the place ends before. Never rejects. */
-  async #start(attachment: Attachment): Promise<void> {
-    const { fields, signal } = attachment.place;
-    const followed = follow(attachment, this.#settings, this.#followContext(fields, signal));
-    await followed.then(
-      () => attachment.queue.resume(),
-      () => undefined,
-    );
+    // It rejects if the place ends before.
+    attachment.start().catch(() => undefined);
   }
 
   /** Starts as many reconciles as there are slots, some in each turn of the event loop. */

@@ -1,14 +1,27 @@
-/** Where a controller works: a cluster, or the hub; and what its event sources, its reconciles and its log share there. */
+/** Where a controller works: a cluster, or the hub; and what controllers know of their fleet. */
 import { FleetError } from '../../errors/index.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
-import type { Informer } from '../informer/informer.ts';
 import type { Informers } from '../informer/informers.ts';
 import { type Fence, type Ownership, shardLost } from '../membership/ownership.ts';
-import type { ClusterQueue } from './cluster-queue.ts';
-import type { ReconcileRequest } from './options.ts';
-import type { Written } from './written.ts';
+import type { ClusterChange, Reach } from '../membership/reach.ts';
+import type { FleetObserver } from '../telemetry.ts';
+
+export interface ControllerContext {
+  readonly hub: Hub;
+  readonly hubPlace: HubPlace;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: FleetObserver | undefined;
+  engaged(): Iterable<Cluster>;
+  /** Resolves when every cluster has been tried, and the caches of the engaged ones are filled. */
+  synced(): Promise<void>;
+  /** Reports the state of this replica's clusters: the current one, and each change that lasts. */
+  reach(graceMs: number, tell: (change: ClusterChange) => void): Reach;
+}
 
 export interface Place {
   /** For messages. */
@@ -108,16 +121,4 @@ export class HubPlace implements Place {
     const { reason, message } = owner.mine ? shardLost : owner;
     return new FleetError('LEASE_LOST', `${key} on the hub is let go (${reason}): ${message}`, { reason });
   }
-}
-
-export interface Attachment {
-  readonly place: Place;
-  /** The caches of the reconciled objects: one, or one for each namespace. */
-  readonly mains: readonly Informer[];
-  readonly queue: ClusterQueue<ReconcileRequest>;
-  readonly written: Written;
-  /** Of each source that it follows now: queues what the source has for the keys that `affects` names. */
-  readonly queueExisting: Set<(affects: (key: string) => boolean) => Promise<void>>;
-  /** All running reconciles, except abandoned ones. */
-  readonly running: Set<Promise<unknown>>;
 }

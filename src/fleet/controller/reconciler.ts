@@ -3,29 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
-import type { Logger } from '../../observability/logger.ts';
 import { type ObservedWrite, reconcileField, reconcileScope } from '../../observability/telemetry.ts';
 import { type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
 import { codeFieldOf } from '../../util/guards.ts';
-import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
-import type { Hub } from '../hub.ts';
-import { emit, type FleetObserver, isObserved, type ReconcileOutcome } from '../telemetry.ts';
+import { emit, isObserved, type ReconcileOutcome } from '../telemetry.ts';
+import type { Attachment } from './attachment.ts';
 import type { Job, Outcome } from './cluster-queue.ts';
 import type { HubReconcileContext, ReconcileRequest, ReconcileResult, WrittenObject } from './options.ts';
-import type { Attachment, Place, Tenure } from './place.ts';
+import type { ControllerContext, Place, Tenure } from './place.ts';
 import type { ControllerSettings } from './settings.ts';
 import type { Written } from './written.ts';
-
-export interface ReconcilerContext {
-  readonly hub: Hub;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly observer: FleetObserver | undefined;
-}
 
 /** For spans: the context of a message is that of the event `fleet-reconcile`, without its result. */
 const tracing = tracingChannel('clusterprofile-credentials:reconcile');
@@ -40,14 +31,15 @@ const drainTimeoutMs = 10_000;
 
 export class Reconciler {
   readonly #settings: ControllerSettings;
-  readonly #context: ReconcilerContext;
-  readonly #log: ControllerLog;
+  readonly #context: ControllerContext;
+  readonly #warnings: WarningLimiter;
   readonly #hubInformer: HubReconcileContext['hubInformer'];
 
-  constructor(settings: ControllerSettings, context: ReconcilerContext, log: ControllerLog) {
+  constructor(settings: ControllerSettings, context: ControllerContext) {
     this.#settings = settings;
     this.#context = context;
-    this.#log = log;
+    const { logger, clock } = context;
+    this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
     this.#hubInformer = context.hub.informer.bind(context.hub);
   }
 
@@ -79,7 +71,7 @@ export class Reconciler {
       abort.abort(ends.reason);
       cancelDrain = clock.after(drainTimeoutMs, () => {
         const message = `reconcile of ${keyOfName(job.value)} on ${name} still runs ${drainTimeoutMs} ms after its signal aborted: it is given up`;
-        logger.warn(this.#log.fields(place, job.value), message);
+        logger.warn(this.#fields(place, job.value), message);
         abandon(ends.reason);
       });
     };
@@ -94,7 +86,7 @@ export class Reconciler {
       if (cluster) queue.slow(true);
       abort.abort(late);
       cancel = clock.after(graceMs, () => {
-        const fields = this.#log.fields(place, job.value);
+        const fields = this.#fields(place, job.value);
         logger.warn(fields, `${message}, nor when its signal aborted: it goes on without its place`);
         job.release();
       });
@@ -108,7 +100,7 @@ export class Reconciler {
       if (late) throw late;
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
-      this.#log.succeeded(place, job.value);
+      this.#warnings.clearOne(place, 'reconcile', keyOfName(job.value));
     } catch (error) {
       const atLeastMs = error instanceof CredentialsError ? error.retryAfterMs : undefined;
       outcome = { failed: true, ...(atLeastMs === undefined ? {} : { atLeastMs }) };
@@ -159,10 +151,10 @@ export class Reconciler {
   async #seen(request: ReconcileRequest, place: Place, written: Written, signal: AbortSignal): Promise<void> {
     const missing = await written.seen(keyOfName(request), signal);
     if (missing === undefined) {
-      this.#log.cachesSeen(place);
+      this.#warnings.clear(place, 'cache');
     } else {
       const message = `reconcile of ${keyOfName(request)} on ${place.name} goes on without its last write: ${missing}`;
-      this.#log.warn(place, 'cache', { message }, request);
+      this.#warn(place, 'cache', { message }, request);
     }
   }
 
@@ -174,39 +166,17 @@ export class Reconciler {
   ): void {
     const key = keyOfName(value);
     const message = `reconcile of ${key} on ${place.name} failed (${result}, try ${failures + 1}): ${reasonOf(error)}`;
-    if (result === 'cancelled') this.#context.logger.debug?.(this.#log.fields(place, value), message);
-    else this.#log.warn(place, 'reconcile', { ...codeFieldOf(error), key, message }, value);
-  }
-}
-
-export class ControllerLog {
-  readonly #controller: string;
-  readonly #logger: Logger;
-  readonly #warnings: WarningLimiter;
-
-  constructor(controller: string, { logger, clock }: { readonly logger: Logger; readonly clock: Clock }) {
-    this.#controller = controller;
-    this.#logger = logger;
-    this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
+    if (result === 'cancelled') this.#context.logger.debug?.(this.#fields(place, value), message);
+    else this.#warn(place, 'reconcile', { ...codeFieldOf(error), key, message }, value);
   }
 
-  fields({ fields }: Place, request?: ReconcileRequest): LogFields {
-    const ofRequest = request ? { object: keyOfName(request), ...reconcileField() } : {};
-    return { controller: this.#controller, ...fields, ...ofRequest };
-  }
-
-  warn(place: Place, kind: 'reconcile' | 'cache', warning: Warning, request?: ReconcileRequest): void {
-    const fields = this.fields(place, request);
+  #warn(place: Place, kind: 'reconcile' | 'cache', warning: Warning, request: ReconcileRequest): void {
+    const fields = this.#fields(place, request);
     const isSaid = this.#warnings.add({ name: place.name, fields }, kind, warning);
-    if (!isSaid) this.#logger.debug?.(fields, warning.message);
+    if (!isSaid) this.#context.logger.debug?.(fields, warning.message);
   }
 
-  /** The caches of a place have what was written. */
-  cachesSeen(place: Place): void {
-    this.#warnings.clear({ name: place.name, fields: this.fields(place) }, 'cache');
-  }
-
-  succeeded(place: Place, request: ReconcileRequest): void {
-    this.#warnings.clearOne(place, 'reconcile', keyOfName(request));
+  #fields({ fields }: Place, request: ReconcileRequest): LogFields {
+    return { controller: this.#settings.name, ...fields, object: keyOfName(request), ...reconcileField() };
   }
 }

@@ -5,8 +5,9 @@ import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Informers } from '../informer/informers.ts';
-import { informerShape } from '../informer/options.ts';
+import { type InformerOptions, informerShape } from '../informer/options.ts';
 import { functionOf, profilesShape } from '../option-schemas.ts';
+import type { ReconcileTrigger } from '../telemetry.ts';
 import type {
   CommonOptions,
   ControllerSource,
@@ -16,6 +17,7 @@ import type {
   ReconcileRequest,
   ReconcileReturn,
 } from './options.ts';
+import { ownersOf, requestOf } from './requests.ts';
 
 interface Namespaces {
   readonly namespace?: unknown;
@@ -38,21 +40,26 @@ function sourceWith<More extends z.ZodRawShape>(more: More) {
     });
 }
 
-/** A watch of any controller, as the schema has read it. */
-export interface AnyWatch extends ControllerSource<KubernetesObject> {
-  readonly on?: 'hub' | 'clusters' | undefined;
-  map(object: KubernetesObject, context: { readonly cluster: Cluster | undefined }): readonly ReconcileRequest[];
+/** With their defaults. */
+type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
+
+/** A resource whose changes lead to reconciles, in one of its namespaces. */
+export interface Source {
+  readonly role: NonNullable<ReconcileTrigger['source']>;
+  /** Where its objects are. */
+  readonly on: 'hub' | 'clusters';
+  /** What its cache holds. The cache is found by this object, so it stays the same. */
+  readonly resource: InformerOptions<KubernetesObject>;
+  readonly when: ControllerSource<KubernetesObject>['when'];
+  /** `areNamespaced`: the objects that are reconciled. May throw: a watch calls the caller's `map`. */
+  requestsOf(object: KubernetesObject, cluster: Cluster | undefined, areNamespaced: boolean): unknown;
 }
 
-/** With their defaults. */
-export type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
-
 /** The options of any controller, as the schema has read them. */
-export interface ControllerSettings extends Complete<Omit<CommonOptions, 'backoff'>> {
-  readonly for: ControllerSource<KubernetesObject> & { readonly on?: 'hub' };
-  /** `for`, once for each of its namespaces, as `owns` and `watches` have each source. */
-  readonly mains: readonly ControllerSource<KubernetesObject>[];
-  readonly watches: readonly AnyWatch[];
+export interface ControllerSettings extends Complete<Omit<CommonOptions, 'owns' | 'backoff'>> {
+  /** Where the objects are that it reconciles. */
+  readonly on: Source['on'];
+  readonly sources: readonly Source[];
   readonly fleetWatches: readonly Complete<FleetWatch>[];
   readonly backoff: { readonly firstMs: number; readonly longestMs: number };
   reconcile(
@@ -61,35 +68,53 @@ export interface ControllerSettings extends Complete<Omit<CommonOptions, 'backof
   ): ReconcileReturn;
 }
 
-type Parsed = Omit<ControllerSettings, 'mains' | 'watches' | 'fleetWatches'> & {
+/** A watch of any controller. */
+interface AnyWatch extends ControllerSource<KubernetesObject> {
+  readonly on?: Source['on'];
+  map(object: KubernetesObject, context: { readonly cluster: Cluster | undefined }): unknown;
+}
+
+interface Parsed extends Omit<ControllerSettings, 'on' | 'sources' | 'fleetWatches'> {
+  readonly for: ControllerSource<KubernetesObject> & { readonly on?: 'hub' };
+  readonly owns: readonly ControllerSource<KubernetesObject>[];
   readonly watches: readonly (AnyWatch | Complete<FleetWatch>)[];
-};
+}
 
 /** @internal The settings of a controller, with a source for each namespace. */
 export function readController(options: unknown): ControllerSettings {
   // The schema has checked every function; its types are the caller's.
-  const { owns, watches, ...settings } = parseOptionsWith(controllerSchema, options) as object as Parsed;
+  const { for: main, owns, watches, ...settings } = parseOptionsWith(controllerSchema, options) as object as Parsed;
+  const { on = 'clusters' } = main;
+  const ownerOf: Source['requestsOf'] = (object, _, areNamespaced) => ownersOf(object, main, areNamespaced);
   return {
     ...settings,
-    mains: eachNamespace(settings.for),
-    owns: owns.flatMap(eachNamespace),
-    watches: watches.flatMap((watch) => (watch.on === 'fleet' ? [] : eachNamespace(watch))),
-    fleetWatches: watches.flatMap((watch) => (watch.on === 'fleet' ? [watch] : [])),
+    on,
+    sources: [
+      ...eachNamespace(main, { role: 'for', on, requestsOf: (object) => [requestOf(object)] }),
+      ...owns.flatMap((source) => eachNamespace(source, { role: 'owns', on, requestsOf: ownerOf })),
+      ...watches.flatMap((watch) => {
+        if (watch.on === 'fleet') return [];
+        const requestsOf: Source['requestsOf'] = (object, cluster) => watch.map(object, { cluster });
+        return eachNamespace(watch, { role: 'watches', on: watch.on ?? on, requestsOf });
+      }),
+    ],
+    fleetWatches: watches.filter((watch) => watch.on === 'fleet'),
   };
 }
 
-function eachNamespace<S extends ControllerSource<KubernetesObject>>({ namespaces, ...source }: S): readonly S[] {
-  const each = namespaces ? namespaces.map((namespace) => ({ ...source, namespace })) : [source];
-  return each as object[] as S[]; // without namespaces, which are optional
+function eachNamespace(
+  given: ControllerSource<KubernetesObject>,
+  source: Pick<Source, 'role' | 'on' | 'requestsOf'>,
+): readonly Source[] {
+  const { namespaces, when, map: _map, on: _on, ...resource } = given as ControllerWatch<KubernetesObject>; // only a watch has a map
+  const resources = namespaces?.map((namespace) => ({ ...resource, namespace })) ?? [resource];
+  return resources.map((one) => ({ ...source, when, resource: one }));
 }
 
 /** The informer of a source: sources that differ in their predicates share one. */
-export function informerOf<T extends KubernetesObject>(informers: Informers, source: ControllerSource<T>): Informer<T> {
-  const known = informers.bySource.get(source);
-  if (known) return known as unknown as Informer<T>; // of the same source
-  const { when: _when, map: _map, on: _on, ...options } = source as ControllerWatch<T>; // only a watch has a map
-  const informer = informers.get<T>(options);
-  informers.bySource.set(source, informer as unknown as Informer); // read as what every object is
+export function informerOf(informers: Informers, { resource }: Source): Informer {
+  const informer = informers.bySource.get(resource) ?? informers.get(resource);
+  informers.bySource.set(resource, informer);
   return informer;
 }
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { follow } from '../../../src/fleet/controller/event-sources.ts';
-import { clusterPlace } from '../../../src/fleet/controller/place.ts';
-import { informerOf, readController } from '../../../src/fleet/controller/settings.ts';
+import { Attachment } from '../../../src/fleet/controller/attachment.ts';
+import { type ControllerContext, clusterPlace } from '../../../src/fleet/controller/place.ts';
+import { readController } from '../../../src/fleet/controller/settings.ts';
 import { WorkQueue } from '../../../src/fleet/controller/work-queue.ts';
-import { Written } from '../../../src/fleet/controller/written.ts';
 import type { ReconcileRequest } from '../../../src/fleet/index.ts';
 import { configMaps, map, note, startEngaged, startOne } from '../../fixtures/controllers.ts';
 import { stateOf } from '../../fixtures/fleet-hub.ts';
@@ -101,15 +100,11 @@ describe('a controller that watches the hub', () => {
     const [clock, backoff] = [new ManualClock(), { firstMs: 5, longestMs: 5, jitter: 0 }];
     const queues = new WorkQueue<ReconcileRequest>({ clock, backoff, perCluster: 1, places: 1, ready: () => {} });
     const leaves = new AbortController();
-    const attachment = {
-      place: { ...clusterPlace(engaged), signal: leaves.signal },
-      mains: settings.mains.map((source) => informerOf(engaged.informers, source)),
-      queue: queues.queueOf('one'),
-      written: new Written(() => [], clock),
-      ...{ queueExisting: new Set<never>(), running: new Set<never>() },
-    };
-    const reach = () => assert.fail('it watches no fleet');
-    const begun = follow(attachment, settings, { hub: fleet.hub, logger, reach, fields: {}, signal: leaves.signal });
+    const place = { ...clusterPlace(engaged), signal: leaves.signal };
+    const context: Partial<ControllerContext> = { hub: fleet.hub, logger, clock };
+    // It needs no more than this of a fleet.
+    const attachment = new Attachment(place, queues.queueOf('one'), settings, context as ControllerContext);
+    const begun = attachment.start();
     leaves.abort(new Error('it leaves'));
     await assert.rejects(begun, /it leaves/);
     assert.equal(mapped.mock.callCount(), 0);
