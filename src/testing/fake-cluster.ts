@@ -163,7 +163,7 @@ export class FakeCluster {
    * Forgets old versions, as etcd does every five minutes: a watch or list at an older version gets a 410. Open watches continue.
    */
   compact(): void {
-    this.#api.state.store.compact();
+    this.#api.state.compact();
   }
 
   /** Sends a bookmark to every watch that asked for bookmarks. They also get one every minute. */

@@ -1,7 +1,7 @@
 /** Changes the objects of a cluster without its API: no admission, no status subresource, no finalizers. */
 
 import type { ApiState } from './api/api-state.ts';
-import type { ResourceType } from './api/built-in-types.ts';
+import { namespaceType, type ResourceType } from './api/built-in-types.ts';
 import { isObject, type JsonObject, without } from './api/json.ts';
 import { prepareKind, readKind } from './api/kinds.ts';
 import { withManagers } from './api/managed-fields.ts';
@@ -69,7 +69,7 @@ export class Objects {
     const place = this.#place(name);
     const object = this.#find(place);
     if (!object) throw new Error(`there is no ${textOf(place)}`);
-    const inside = place.type === this.#state.namespaces ? this.#state.objectsIn(place.name) : [];
+    const inside = place.type === namespaceType ? this.#state.objectsIn(place.name) : [];
     for (const [type, one] of inside) takeObject(this.#state, type, one);
     takeObject(this.#state, place.type, object);
   }
@@ -92,7 +92,7 @@ export class Objects {
 
   #store(given: TestObject, place: Place): void {
     const { type, namespace, name } = place;
-    if (namespace !== undefined && !this.#state.find(this.#state.namespaces, undefined, namespace)) {
+    if (namespace !== undefined && !this.#state.find(namespaceType, undefined, namespace)) {
       this.addNamespace(namespace);
     }
     const before = this.#find(place);

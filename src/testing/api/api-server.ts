@@ -2,7 +2,7 @@
 
 import { buffer } from 'node:stream/consumers';
 import { ApiState, type ApiStateOptions } from './api-state.ts';
-import { notImplementedVersions, type ResourceType } from './built-in-types.ts';
+import { definitionType, notImplementedVersions, type ResourceType, serviceAccountType } from './built-in-types.ts';
 import { discover, servesGroup, version } from './discovery.ts';
 import {
   type Content,
@@ -201,7 +201,7 @@ export class FakeApiServer {
     const { type, name, namespace = '', method, response } = call;
     if (subresource === 'status' && type.status)
       return method === 'GET' ? this.#object(call) : this.#write(call, 'status');
-    if (subresource === 'token' && type === this.state.serviceAccounts) {
+    if (subresource === 'token' && type === serviceAccountType) {
       if (method !== 'POST') throw methodNotAllowed();
       response.statusCode = 201;
       return this.tokens.request(namespace, name, parseBody(call));
@@ -220,8 +220,8 @@ export class FakeApiServer {
 
   #stored<T>({ query, type }: KindCall, write: () => T): T {
     const dryRun = isDryRun(query.getAll('dryRun'));
-    if (dryRun && type === this.state.definitions) throw notImplemented(`dryRun of a write of a ${type.kind}`);
-    return this.state.store.write(dryRun, write);
+    if (dryRun && type === definitionType) throw notImplemented(`dryRun of a write of a ${type.kind}`);
+    return this.state.write(dryRun, write);
   }
 
   /** A PUT or a PATCH. */

@@ -1,13 +1,16 @@
-/** What the API keeps: the kinds that it serves, the objects, and the watches that are open. */
+/**
+ * What the API keeps: the kinds that it serves, the watches that are open, and in place of etcd the objects, with one version counter.
+ * Recent changes are kept, so that a list can continue at its version and a watch can begin at one.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { apiVersionOf, builtInTypes, type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { timestamp } from './metadata.ts';
-import { type GivenMeta, keyOf, type StoredObject } from './objects.ts';
+import { type GivenMeta, keyOf, type StoredObject, withMeta } from './objects.ts';
 import { notFound } from './status.ts';
-import { type Collection, Store } from './store.ts';
 
 export interface ApiStateOptions {
+  /** How many changes of each resource are kept. */
   readonly history: number;
   readonly clock: () => number;
 }
@@ -19,15 +22,142 @@ interface OpenWatch {
   end(): void;
 }
 
+export interface Change {
+  readonly version: number;
+  readonly key: string;
+  /** The object before the change; `undefined` if the change created it. */
+  readonly before: StoredObject | undefined;
+  /** The object after the change, or its last state, with the change's version. */
+  readonly object: StoredObject;
+  readonly deleted: boolean;
+}
+
+/** The objects of one resource. */
+export class Collection {
+  readonly #state: ApiState;
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #listeners = new Set<() => void>();
+  #sorted: readonly string[] | undefined;
+  readonly #changes: Change[] = [];
+  /** How many changes are no longer kept. */
+  #forgotten = 0;
+  #oldest = 0;
+
+  constructor(state: ApiState) {
+    this.#state = state;
+  }
+
+  /** The oldest version that a watch can begin at, or a list can show. */
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  /** The position after the last change. */
+  get end(): number {
+    return this.#forgotten + this.#changes.length;
+  }
+
+  get(key: string): StoredObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** The objects, or those of a namespace, in the order of a list from a key on, as they are or were at a version since `oldest`. */
+  list(namespace?: string, version = this.#state.version, start = ''): readonly StoredObject[] {
+    const prefix = namespace === undefined ? '' : `${namespace}/`;
+    const { keys, objects } = this.#at(version);
+    return keys.flatMap((key) => (key.startsWith(prefix) && key >= start ? (objects.get(key) ?? []) : []));
+  }
+
+  /** Whether a namespace has objects of this resource. */
+  hasObjectsIn(namespace: string): boolean {
+    for (const key of this.#objects.keys()) if (key.startsWith(`${namespace}/`)) return true;
+    return false;
+  }
+
+  /** Keys in the order of a list, and the objects. */
+  #at(version: number): { readonly keys: readonly string[]; readonly objects: ReadonlyMap<string, StoredObject> } {
+    const since = this.positionAfter(version);
+    if (since === this.end) {
+      this.#sorted ??= [...this.#objects.keys()].sort();
+      return { keys: this.#sorted, objects: this.#objects };
+    }
+    const objects = new Map(this.#objects);
+    for (const { key, before } of this.#changes.slice(since - this.#forgotten).toReversed()) {
+      if (before) objects.set(key, before);
+      else objects.delete(key);
+    }
+    return { keys: [...objects.keys()].sort(), objects };
+  }
+
+  /** Where the changes after a version begin. */
+  positionAfter(version: number): number {
+    return this.#forgotten + this.#changes.findLastIndex((change) => change.version <= version) + 1;
+  }
+
+  /** The change at a position; `gone` if it is no longer kept, `undefined` if it has not happened yet. */
+  changeAt(position: number): Change | 'gone' | undefined {
+    return position < this.#forgotten ? 'gone' : this.#changes[position - this.#forgotten];
+  }
+
+  /** Stores an object under the next version. */
+  put(object: StoredObject): StoredObject {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
+    const before = this.#objects.get(key);
+    if (this.#state.isDryRun) return withMeta(object, { resourceVersion: before?.metadata.resourceVersion ?? '' });
+    const stored = this.#state.stamp(object);
+    this.#objects.set(key, stored);
+    if (!before) this.#sorted = undefined;
+    this.#changed({ version: this.#state.version, key, before, object: stored, deleted: false });
+    return stored;
+  }
+
+  /** Removes an object. Returns its last state, with the version of its deletion. */
+  delete(object: StoredObject): StoredObject {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
+    const before = this.#objects.get(key);
+    if (!before || this.#state.isDryRun) return object;
+    const stored = this.#state.stamp(before);
+    this.#objects.delete(key);
+    this.#sorted = undefined;
+    this.#changed({ version: this.#state.version, key, before, object: stored, deleted: true });
+    return stored;
+  }
+
+  /** Calls back after each change. Returns the function that ends it. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Forgets all but the newest changes. */
+  forget(keep: number): void {
+    const dropped = this.#changes.splice(0, this.#changes.length - keep);
+    this.#forgotten += dropped.length;
+    this.#oldest = keep === 0 ? this.#state.version : Math.max(this.#oldest, dropped.at(-1)?.version ?? 0);
+  }
+
+  #changed(change: Change): void {
+    this.#changes.push(change);
+    const { history } = this.#state;
+    // Some at once: to move the rest at each change would take long.
+    if (this.#changes.length > history + Math.ceil(history / 4)) this.forget(history);
+    for (const listener of this.#listeners) listener();
+  }
+}
+
 export class ApiState {
-  readonly store: Store;
   readonly clock: () => number;
+  readonly history: number;
   readonly watches = new Set<OpenWatch>();
   /** By group, version and plural. */
   readonly #types = new Map(builtInTypes.map((type) => [pathOf(type), type]));
+  /** By where the objects are stored. */
+  readonly #collections = new Map<string, Collection>();
+  #version = 0;
+  #isDryRun = false;
 
   constructor({ history, clock }: ApiStateOptions) {
-    this.store = new Store(history);
+    this.history = history;
     this.clock = clock;
   }
 
@@ -46,18 +176,6 @@ export class ApiState {
     return this.types().find((type) => type.kind === kind && apiVersionOf(type) === apiVersion);
   }
 
-  get namespaces(): ResourceType {
-    return this.#builtIn('', 'namespaces');
-  }
-
-  get serviceAccounts(): ResourceType {
-    return this.#builtIn('', 'serviceaccounts');
-  }
-
-  get definitions(): ResourceType {
-    return this.#builtIn('apiextensions.k8s.io', 'customresourcedefinitions');
-  }
-
   /** Serves the kinds of a CustomResourceDefinition in place of those that it had before, whose watches end. */
   define({ metadata }: StoredObject, types: readonly ResourceType[]): void {
     for (const [path, type] of this.#types) {
@@ -69,7 +187,18 @@ export class ApiState {
 
   /** The objects of a kind. */
   collection(type: ResourceType): Collection {
-    return this.store.collection(storageKeyOf(type));
+    return this.collectionAt(storageKeyOf(type));
+  }
+
+  /** The objects that are stored under a key, which for custom resources is the name of their definition. */
+  collectionAt(key: string): Collection {
+    const found = this.#collections.get(key) ?? new Collection(this);
+    this.#collections.set(key, found);
+    return found;
+  }
+
+  hasObjectsIn(namespace: string): boolean {
+    return [...this.#collections.values()].some((collection) => collection.hasObjectsIn(namespace));
   }
 
   /** The objects in a namespace, each with its kind. */
@@ -104,10 +233,35 @@ export class ApiState {
     };
   }
 
-  #builtIn(group: string, plural: string): ResourceType {
-    const type = this.type(group, 'v1', plural);
-    if (!type) throw new Error(`${plural} are always served`);
-    return type;
+  /** The newest version. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Nothing is stored at the moment. */
+  get isDryRun(): boolean {
+    return this.#isDryRun;
+  }
+
+  /** Does a write, or only looks what would come of it. */
+  write<T>(isDryRun: boolean, work: () => T): T {
+    this.#isDryRun = isDryRun;
+    try {
+      return work();
+    } finally {
+      this.#isDryRun = false;
+    }
+  }
+
+  /** The object under the next version. */
+  stamp(object: StoredObject): StoredObject {
+    this.#version += 1;
+    return withMeta(object, { resourceVersion: String(this.#version) });
+  }
+
+  /** Forgets every change: earlier versions can neither be listed nor watched. */
+  compact(): void {
+    for (const collection of this.#collections.values()) collection.forget(0);
   }
 }
 

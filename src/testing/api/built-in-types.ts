@@ -186,6 +186,17 @@ export const builtInTypes: readonly ResourceType[] = Object.entries(groups).flat
   return rows.map((row) => resourceType({ group: group ?? '', version: version ?? '', ...row }));
 });
 
+function builtIn(kind: string): ResourceType {
+  const type = builtInTypes.find((one) => one.kind === kind);
+  if (!type) throw new Error(`${kind} is no built-in kind`);
+  return type;
+}
+
+// The kinds whose objects mean something to the server itself.
+export const namespaceType = builtIn('Namespace');
+export const serviceAccountType = builtIn('ServiceAccount');
+export const definitionType = builtIn('CustomResourceDefinition');
+
 /** Versions of groups whose kinds this API server does not implement: a 501 says so. */
 export const notImplementedVersions: readonly string[] = [
   'apiregistration.k8s.io/v1',

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { type JsonObject, without } from './json.ts';
-import { present, type StoredObject } from './objects.ts';
+import { keyOf, present, type StoredObject } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { badRequest, expired } from './status.ts';
 
@@ -25,22 +25,20 @@ export function listObjects(
   const { namespace, selects } = options;
   const { version, start } = whereToRead(state, type, options);
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
-  const { keys, objects } = state.collection(type).at(version);
-  const prefix = namespace === undefined ? '' : `${namespace}/`;
-  const asked = keys.filter((key) => key.startsWith(prefix) && key >= start);
+  const asked = state.collection(type).list(namespace, version, start);
   const items: StoredObject[] = [];
   let end = 0;
   for (; end < asked.length && (limit <= 0 || items.length < limit); end++) {
-    const object = objects.get(asked[end] ?? '');
+    const object = asked[end];
     if (object && selects(object)) items.push(type.custom ? present(type, object) : object);
   }
-  const next = asked[end];
+  const next = asked[end]?.metadata;
   return {
     kind: type.listKind,
     apiVersion: apiVersionOf(type),
     metadata: without({
       resourceVersion: String(version),
-      continue: next === undefined ? undefined : encodeContinuation({ version, start: next }),
+      continue: next && encodeContinuation({ version, start: keyOf(next.namespace, next.name) }),
     }),
     items,
   };
@@ -61,7 +59,7 @@ function whereToRead(state: ApiState, type: ResourceType, options: ListOptions):
     if (asked < oldest) throw expired('The resourceVersion for the provided list is too old.');
     return { version: asked, start: '' };
   }
-  return { version: state.store.version, start: '' };
+  return { version: state.version, start: '' };
 }
 
 const encodeContinuation = (continuation: Continuation) =>

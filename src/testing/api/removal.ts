@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
-import type { ResourceType } from './built-in-types.ts';
+import { definitionType, namespaceType, type ResourceType } from './built-in-types.ts';
 import { type Content, parseBody } from './http.ts';
 import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
@@ -21,7 +21,7 @@ interface Removed {
 export function mayGo(state: ApiState, type: ResourceType, object: StoredObject): boolean {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || finalizers.length > 0) return false;
-  return type !== state.namespaces || !state.store.hasObjectsIn(object.metadata.name);
+  return type !== namespaceType || !state.hasObjectsIn(object.metadata.name);
 }
 
 /** Deletes an object, or marks it if finalizers keep it. Throws a 501 for a definition whose objects have finalizers. */
@@ -31,8 +31,8 @@ function remove(state: ApiState, type: ResourceType, object: StoredObject): Remo
     const gone = mayGo(state, type, object);
     return { object: gone ? takeObject(state, type, object) : object, gone };
   }
-  if (type === state.namespaces) return beginNamespace(state, object);
-  if (type === state.definitions) refuseHeldObjects(state, object);
+  if (type === namespaceType) return beginNamespace(state, object);
+  if (type === definitionType) refuseHeldObjects(state, object);
   if (finalizers.length === 0) return { object: takeObject(state, type, object), gone: true };
   const marked = withMeta(object, {
     deletionTimestamp: timestamp(state.clock()),
@@ -45,8 +45,8 @@ function remove(state: ApiState, type: ResourceType, object: StoredObject): Remo
 /** A real server keeps the definition until the last of its objects has gone. */
 function refuseHeldObjects(state: ApiState, definition: StoredObject): void {
   const { name } = definition.metadata;
-  const held = state.store
-    .collection(name)
+  const held = state
+    .collectionAt(name)
     .list()
     .find(({ metadata }) => metadata.finalizers);
   if (!held) return;
@@ -61,9 +61,9 @@ function refuseHeldObjects(state: ApiState, definition: StoredObject): void {
 export function takeObject(state: ApiState, type: ResourceType, object: StoredObject): StoredObject {
   const { namespace, name } = object.metadata;
   const last = state.collection(type).delete(object);
-  if (type === state.definitions) {
+  if (type === definitionType) {
     // Its name is where its objects are stored.
-    const collection = state.store.collection(name);
+    const collection = state.collectionAt(name);
     for (const one of collection.list()) {
       collection.delete(one);
       if (one.metadata.namespace !== undefined) endNamespace(state, one.metadata.namespace);
@@ -79,7 +79,7 @@ function beginNamespace(state: ApiState, namespace: StoredObject): Removed {
   const { name } = namespace.metadata;
   const status = { ...(isObject(namespace.status) ? namespace.status : {}), phase: 'Terminating' };
   const marked = withMeta({ ...namespace, status }, { deletionTimestamp: timestamp(state.clock()) });
-  const stored = state.collection(state.namespaces).put(marked);
+  const stored = state.collection(namespaceType).put(marked);
   for (const [type, object] of state.objectsIn(name)) remove(state, type, object);
   endNamespace(state, name);
   return { object: stored, gone: false };
@@ -87,9 +87,9 @@ function beginNamespace(state: ApiState, namespace: StoredObject): Removed {
 
 /** Ends a namespace that is being deleted, once nothing is in it. */
 function endNamespace(state: ApiState, name: string): void {
-  const namespace = state.find(state.namespaces, undefined, name);
-  if (!namespace || !mayGo(state, state.namespaces, namespace)) return;
-  state.collection(state.namespaces).delete(namespace);
+  const namespace = state.find(namespaceType, undefined, name);
+  if (!namespace || !mayGo(state, namespaceType, namespace)) return;
+  state.collection(namespaceType).delete(namespace);
 }
 
 /** The preconditions of a deletion. */
@@ -137,13 +137,13 @@ export function deleteObject(
   name: string,
   options: DeleteOptions,
 ): KubernetesObject | JsonObject {
-  if (type === state.namespaces && ['default', 'kube-system', 'kube-public'].includes(name))
+  if (type === namespaceType && ['default', 'kube-system', 'kube-public'].includes(name))
     throw forbidden(type, name, 'this namespace may not be deleted');
   const object = state.get(type, namespace, name);
   checkPreconditions(type, object, options);
-  if (options.dryRun && (type === state.definitions || type === state.namespaces))
+  if (options.dryRun && (type === definitionType || type === namespaceType))
     throw notImplemented(`dryRun of the deletion of a ${type.kind}`);
-  const { object: last, gone } = state.store.write(options.dryRun, () => remove(state, type, object));
+  const { object: last, gone } = state.write(options.dryRun, () => remove(state, type, object));
   if (type.returnsDeleted || !gone) return present(type, last);
   return {
     kind: 'Status',

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
-import { resourceType } from './built-in-types.ts';
+import { resourceType, serviceAccountType } from './built-in-types.ts';
 import { type Json, type JsonObject, without } from './json.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { badRequest, cause, invalid, notImplemented } from './status.ts';
@@ -44,7 +44,7 @@ export class ServiceAccountTokens {
 
   /** Answers a TokenRequest. Throws a 404 if the account does not exist, a 422 for a duration that Kubernetes refuses. */
   request(namespace: string, name: string, body: Json): JsonObject {
-    const type = this.#state.serviceAccounts;
+    const type = serviceAccountType;
     const account = this.#state.get(type, namespace, name);
     const { spec: given, metadata } = readObject(requestType, body);
     checkName(type, namespace, name, { ...metadata, name });
@@ -87,7 +87,7 @@ export class ServiceAccountTokens {
   authenticate(token: string): User | undefined {
     const minted = this.#minted.get(token);
     if (!minted || minted.expires * 1_000 <= this.#state.clock()) return undefined;
-    const account = this.#state.find(this.#state.serviceAccounts, minted.namespace, minted.name);
+    const account = this.#state.find(serviceAccountType, minted.namespace, minted.name);
     return account?.metadata.uid === minted.user.uid ? minted.user : undefined;
   }
 }

@@ -3,13 +3,12 @@
  * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
 
-import type { ApiState } from './api-state.ts';
+import type { ApiState, Change, Collection } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { onlyMetadata, type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { expired } from './status.ts';
-import type { Change, Collection, Store } from './store.ts';
 
 interface WatchSettings {
   readonly type: ResourceType;
@@ -25,7 +24,7 @@ const chunkLength = 64 * 1024;
 const line = (type: EventType, object: object) => `${JSON.stringify({ type, object })}\n`;
 
 export class Watch {
-  readonly #store: Store;
+  readonly #state: ApiState;
   readonly #settings: WatchSettings;
   readonly #collection: Collection;
   /** The version that it begins after; 0 is any. */
@@ -42,7 +41,7 @@ export class Watch {
   /** Throws for invalid options. A version that is gone is reported in the first event of the stream. */
   constructor(state: ApiState, settings: WatchSettings) {
     const { type, options } = settings;
-    this.#store = state.store;
+    this.#state = state;
     this.#settings = settings;
     this.#collection = state.collection(type);
     this.#since = versionOf(options.resourceVersion) ?? 0;
@@ -149,7 +148,7 @@ export class Watch {
     const { type, metadataOnly } = this.#settings;
     const annotations = { 'k8s.io/initial-events-end': 'true' };
     const metadata = {
-      resourceVersion: String(this.#store.version),
+      resourceVersion: String(this.#state.version),
       ...(this.#bookmark === 'initial-events-end' ? { annotations } : {}),
     };
     this.#bookmark = 'none';

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiState } from './api-state.ts';
-import type { ResourceType } from './built-in-types.ts';
+import { definitionType, namespaceType, type ResourceType } from './built-in-types.ts';
 import { customTypes, established } from './custom-types.ts';
 import { type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
@@ -72,7 +72,7 @@ export function replaceObject(
 
 /** Stores an object under the next version; a definition is served from now on. */
 export function storeObject(state: ApiState, type: ResourceType, object: StoredObject): StoredObject {
-  if (type !== state.definitions) return state.collection(type).put(object);
+  if (type !== definitionType) return state.collection(type).put(object);
   const served = { ...object, status: established(object, timestamp(state.clock())) };
   state.define(served, customTypes(served));
   return state.collection(type).put(served);
@@ -129,7 +129,7 @@ function checkVersion(type: ResourceType, given: GivenMeta, { name, resourceVers
 function checkNamespace(state: ApiState, type: ResourceType, namespace: string | undefined, meta: GivenMeta): void {
   if (!type.namespaced || namespace === undefined) return;
   if (meta.namespace !== undefined && meta.namespace !== namespace) throw namespaceMismatch();
-  const found = state.get(state.namespaces, undefined, namespace);
+  const found = state.get(namespaceType, undefined, namespace);
   if (found.metadata.deletionTimestamp === undefined) return;
   const message = `namespace ${namespace} is being terminated`;
   throw forbidden(
