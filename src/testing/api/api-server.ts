@@ -171,12 +171,10 @@ export class FakeApiServer {
 
   #watch({ type, metadataOnly, response }: KindCall, options: ListOptions): undefined {
     const watch = new Watch(this.state, { type, metadataOnly, options });
-    response.statusCode = 200;
     response.setHeader('content-type', 'application/json');
     if ('flushHeaders' in response) response.flushHeaders();
-    this.state.watches.add(watch);
-    response.on('close', () => this.state.watches.delete(watch));
-    watch.start(response);
+    watch.pipe(response);
+    response.on('close', () => watch.destroy());
     return undefined;
   }
 

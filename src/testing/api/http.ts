@@ -61,12 +61,6 @@ export function sendError(response: Response, error: ApiError): void {
   sendJson(response, error.code, error.toStatus());
 }
 
-/** Writes to a stream that stays open. Returns whether there is room for more. */
-export function writeTo(response: Response, text: string): boolean {
-  // The two kinds of response differ in their overloads, not in what they do with text.
-  return 'stream' in response ? response.write(text) : response.write(text);
-}
-
 /** Whether the header `Accept` asks for metadata alone. Throws a 501 for a client that accepts neither that nor JSON. */
 export function wantsMetadata(request: Request): boolean {
   const accepted = String(request.headers.accept || '*/*');

@@ -3,9 +3,10 @@
  * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
 
+import { Readable } from 'node:stream';
 import type { ApiState, Change, Collection } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
-import { onlyMetadata, type Response, writeTo } from './http.ts';
+import { onlyMetadata } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { expired } from './status.ts';
@@ -23,60 +24,33 @@ const chunkLength = 64 * 1024;
 
 const line = (type: EventType, object: object) => `${JSON.stringify({ type, object })}\n`;
 
-export class Watch {
+export class Watch extends Readable {
   readonly #state: ApiState;
   readonly #settings: WatchSettings;
   readonly #collection: Collection;
-  /** The version that it begins after; 0 is any. */
-  readonly #since: number;
-  #timer: NodeJS.Timeout | undefined;
-  #stream: Response | undefined;
-  #stopListening: () => void = () => {};
-  /** Objects that are still to be sent before the first change. */
-  #initial: Iterator<StoredObject> | undefined;
+  readonly #events: Iterator<string | undefined>;
+  readonly #stopListening: () => void;
+  readonly #timer: NodeJS.Timeout | undefined;
   #bookmark: 'none' | 'due' | 'initial-events-end' = 'none';
-  #position: number;
-  #blocked = false;
+  /** Its reader takes more. */
+  #hasRoom = false;
 
   /** Throws for invalid options. A version that is gone is reported in the first event of the stream. */
   constructor(state: ApiState, settings: WatchSettings) {
+    super({ highWaterMark: chunkLength });
     const { type, options } = settings;
     this.#state = state;
     this.#settings = settings;
     this.#collection = state.collection(type);
-    this.#since = versionOf(options.resourceVersion) ?? 0;
-    this.#position = this.#collection.end;
+    this.#events = this.#eventsAfter(versionOf(options.resourceVersion) ?? 0);
+    this.#stopListening = this.#collection.listen(() => this.#pump());
+    state.watches.add(this);
+    const { timeoutSeconds = 0 } = options;
+    if (timeoutSeconds > 0) this.#timer = setTimeout(() => this.end(), timeoutSeconds * 1_000).unref();
   }
 
   get type(): ResourceType {
     return this.#settings.type;
-  }
-
-  start(stream: Response): void {
-    const { namespace, selects, sendInitialEvents, allowWatchBookmarks, timeoutSeconds = 0 } = this.#settings.options;
-    const since = this.#since;
-    const initial = sendInitialEvents ?? since === 0;
-    const { oldest } = this.#collection;
-    this.#stream = stream;
-    if (!initial && since > 0 && since < oldest) {
-      const error = expired(`too old resource version: ${since} (${oldest})`);
-      writeTo(stream, line('ERROR', error.toStatus()));
-      return this.end();
-    }
-    if (initial) {
-      this.#initial = this.#collection.list(namespace).filter(selects).values();
-      if (allowWatchBookmarks) this.#bookmark = 'initial-events-end';
-    } else if (since > 0) {
-      this.#position = this.#collection.positionAfter(since);
-    }
-    this.#stopListening = this.#collection.listen(() => this.#pump());
-    stream.on('drain', () => {
-      this.#blocked = false;
-      this.#pump();
-    });
-    stream.on('close', () => this.#stop());
-    if (timeoutSeconds > 0) this.#timer = setTimeout(() => this.end(), timeoutSeconds * 1_000).unref();
-    this.#pump();
   }
 
   /** Sends a bookmark, if the reader asked for bookmarks. */
@@ -88,41 +62,53 @@ export class Watch {
 
   /** Ends the stream, as a server does at a watch's timeout. */
   end(): void {
-    const stream = this.#stream;
     this.#stop();
-    stream?.end();
+    this.push(null);
   }
 
-  /** Writes pending events while there is room. */
+  override _read(): void {
+    this.#hasRoom = true;
+    this.#pump();
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#stop();
+    callback(error);
+  }
+
+  /** Passes on pending events while there is room. */
   #pump(): void {
     let chunk = '';
-    while (this.#stream && !this.#blocked) {
-      const next = this.#next();
-      if (next !== undefined) chunk += next;
-      if (chunk === '') return;
-      if (next !== undefined && chunk.length < chunkLength) continue;
-      this.#blocked = !writeTo(this.#stream, chunk);
+    while (this.#hasRoom) {
+      const { value: event, done } = this.#events.next();
+      chunk += event ?? '';
+      if (event !== undefined && chunk.length < chunkLength) continue;
+      if (chunk !== '') this.#hasRoom = this.push(chunk);
+      if (done) return this.end();
+      if (event === undefined) return;
       chunk = '';
     }
   }
 
-  /** The next event; `undefined` if there is none yet. */
-  #next(): string | undefined {
-    if (this.#initial) {
-      const { value, done } = this.#initial.next();
-      if (!done) return this.#line('ADDED', value);
-      this.#initial = undefined;
+  /** The events after a version, 0 for any; `undefined` while there is none. */
+  *#eventsAfter(since: number): Generator<string | undefined, void> {
+    const { namespace, selects, sendInitialEvents, allowWatchBookmarks } = this.#settings.options;
+    const { oldest, end } = this.#collection;
+    let position = since === 0 ? end : this.#collection.positionAfter(since);
+    if (sendInitialEvents ?? since === 0) {
+      position = end;
+      if (allowWatchBookmarks) this.#bookmark = 'initial-events-end';
+      for (const object of this.#collection.list(namespace)) if (selects(object)) yield this.#line('ADDED', object);
+    } else if (since > 0 && since < oldest) {
+      yield line('ERROR', expired(`too old resource version: ${since} (${oldest})`).toStatus());
+      return;
     }
     for (;;) {
-      const change = this.#collection.changeAt(this.#position);
-      if (change === 'gone') {
-        this.end();
-        return undefined;
-      }
-      if (!change) return this.#takeBookmark();
-      this.#position += 1;
-      const event = this.#event(change);
-      if (event !== undefined) return event;
+      const change = this.#collection.changeAt(position);
+      if (change === 'gone') return;
+      if (change) position += 1;
+      const event = change ? this.#event(change) : this.#takeBookmark();
+      if (!change || event !== undefined) yield event;
     }
   }
 
@@ -157,8 +143,9 @@ export class Watch {
   }
 
   #stop(): void {
-    this.#stream = undefined;
+    this.#hasRoom = false;
     this.#stopListening();
     clearTimeout(this.#timer);
+    this.#state.watches.delete(this);
   }
 }
