@@ -1,110 +1,116 @@
-/** Builds the command line from the table of verbs: its parser and its `--help`. */
-import { readFileSync } from 'node:fs';
-import { Command, Help, Option } from 'commander';
-import type { Terminal } from './terminal.ts';
-import { commonOptions, type OptionSpec, type Verb } from './verb.ts';
+/** Reads a command line as kubectl would: options and the verb in any order. `complete.ts` reads one that is not finished. */
+import { parseArgs } from 'node:util';
+import { closestMatch } from 'leven';
+import { Failure } from './failure.ts';
+import { commonOptions, longNameOf, namesOf, type OptionSpec, Options, takesValue, type Verb } from './verb.ts';
+import { verbs } from './verbs.ts';
 
 /** What a call asks for. */
 export interface Parsed {
   readonly verb: Verb;
   readonly args: readonly string[];
-  readonly options: Readonly<Record<string, unknown>>;
+  readonly options: Options;
 }
 
-export interface Actions {
-  /** Gets the verb that the arguments ask for. */
-  called(parsed: Parsed): void;
-  /** Gets the help, or the version. */
-  print(text: string): void;
-  /** A line for the help of a verb: where the defaults of its options come from. */
-  defaults(verb: Verb): string | undefined;
-}
+const frameOptions: readonly OptionSpec[] = [
+  { flags: '-h, --help', about: 'show this help' },
+  { flags: '-V, --version', about: 'show the version' },
+];
+/** A name or a letter means the same to all verbs that take it. */
+const allOptions = [...frameOptions, ...commonOptions, ...verbs.flatMap(({ options }) => options)];
 
-/** `program` is the name in the help. Give the asked verb alone if it is known: to build all of them takes milliseconds. */
-export function createCommandLine(
-  program: string,
-  terminal: Terminal,
-  verbs: readonly Verb[],
-  actions: Actions,
-): Command {
-  const root = withCommonSettings(new Command(program), terminal, actions.print)
-    .description(
-      'Lists ClusterProfiles, checks access to their clusters, and supplies their credentials to kubectl and other programs.',
-    )
-    .usage('<verb> [options]')
-    .version(version(), '-V, --version', 'show the version')
-    .helpCommand('help [verb]', 'show the help of a verb')
-    .addHelpText(
-      'after',
-      `\nOptions and examples of a verb: ${program} <verb> --help. Options may come before the verb, too.`,
-    );
-  for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, actions));
-  return root;
-}
-
-function createVerb(verb: Verb, program: string, terminal: Terminal, { called, print, defaults }: Actions): Command {
-  const command = withCommonSettings(new Command(verb.name), terminal, print)
-    .summary(verb.summary)
-    .description(verb.description ?? `${verb.summary}.`)
-    .usage([verb.arguments, '[options]', verb.takesCommand ? '-- COMMAND [ARGS...]' : ''].filter(Boolean).join(' '));
-  for (const name of verb.arguments?.split(' ') ?? []) command.argument(name);
-  for (const spec of [...verb.options, ...commonOptions]) command.addOption(toOption(spec));
-  const examples = verb.examples.map(
-    ({ what, args }) => `  ${terminal.paint('dim', `# ${what}`)}\n  ${program} ${args}`,
-  );
-  if (verb.takesProviderFlags) command.addHelpText('after', `\n${providerFlagsHelp}`);
-  const ofUser = defaults(verb);
-  if (ofUser !== undefined) command.addHelpText('after', `\n${ofUser}`);
-  command.addHelpText('after', `\n${terminal.paint('bold', 'Examples:')}\n${examples.join('\n\n')}`);
-  return command.action(() => called({ verb, args: command.args, options: valuesOf(command) }));
-}
-
-const providerFlagsHelp = `The controller's own flags are accepted too: --clusterprofile-provider-file, --clusterprofile-access-provider and
-all others that begin with --clusterprofile-.`;
-
-function withCommonSettings(command: Command, terminal: Terminal, print: Actions['print']): Command {
-  return command
-    .exitOverride()
-    .helpOption('-h, --help', 'show this help')
-    .showSuggestionAfterError()
-    .configureOutput({
-      writeOut: print,
-      // Problems are reported in one place, from the error.
-      writeErr: () => {},
-      outputError: () => {},
-      // Some terminals do not say how wide they are.
-      getOutHelpWidth: () => Math.min(terminal.stdout.columns || 100, 120),
-    })
-    .configureHelp({
-      styleTitle: (title) => terminal.paint('bold', title),
-      // `get [NAME...] [options]` would push the summaries far to the right.
-      subcommandTerm: (subcommand) => subcommand.name(),
-      commandUsage: (subcommand) => new Help().commandUsage(subcommand).replace(' [options] [command]', ''),
-    });
-}
-
-function toOption({ flags, about, choices, multiple }: OptionSpec): Option {
-  const option = new Option(flags, about);
-  if (choices) return option.choices(choices);
-  if (!multiple) return option;
-  return option.argParser((value: string, before: unknown) => [...(Array.isArray(before) ? before : []), value]);
-}
-
-/** By the long names, as they are written. */
-function valuesOf(command: Command): Readonly<Record<string, unknown>> {
-  const values: Readonly<Record<string, unknown>> = command.opts();
-  return Object.fromEntries(
-    command.options.map((option) => {
-      const value = values[option.attributeName()];
-      return [option.long?.slice(2) ?? '', option.negate ? value === false : value];
+/** Splits the words into names and options, whatever the verb takes. `more` are options beside those of the verbs. */
+export function readWords(words: readonly string[], more: readonly OptionSpec[] = []) {
+  const specs = [...allOptions, ...more];
+  const args = words.flatMap((word) => {
+    const [, option, value = ''] = /^(--?[a-z-]+)=(.*)$/is.exec(word) ?? [];
+    const spec = specs.find((one) => option !== undefined && namesOf(one).includes(option));
+    if (!spec) return word;
+    // kubectl takes `-o=json` as well as `-o json`, `--watch=true` as well as `--watch`, and `-v=6`.
+    if (takesValue(spec)) return `--${longNameOf(spec)}=${value}`;
+    if (/^(?:false|0)$/.test(value)) return [];
+    if (/^(?:true|\d+)$/.test(value)) return `--${longNameOf(spec)}`;
+    throw Failure.usage(`${option} takes no value but true and false`);
+  });
+  const options = Object.fromEntries(
+    specs.map((spec) => {
+      const [, short] = /^-(\w), /.exec(spec.flags) ?? [];
+      const type = takesValue(spec) ? ('string' as const) : ('boolean' as const);
+      return [longNameOf(spec), { type, multiple: true, ...(short === undefined ? {} : { short }) }];
     }),
   );
+  const { values, positionals, tokens } = parseArgs({ args, options, strict: false, tokens: true });
+  const given = tokens.flatMap((token) => {
+    if (token.kind !== 'option') return [];
+    const { name, rawName: written, value } = token;
+    return { name, written, lacksValue: value === undefined && options[name]?.type === 'string', value };
+  });
+  return { names: positionals, given, options: new Options(values) };
 }
 
-/** The version of the package. */
-export function version(): string {
-  // Of the built program: dist/chunks/program-clusterprofile/x.js.
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  const { version }: { version: string } = JSON.parse(text);
-  return version;
+/** `program` is the name in hints. Throws a `Failure` for words that neither call a verb nor ask for help. */
+export function parse(
+  words: readonly string[],
+  program: string,
+): Parsed | { readonly helpOf: Verb | undefined } | 'version' {
+  const { names, given, options } = readWords(words);
+  const [name, ...args] = names;
+  const isNamed = name !== undefined && name !== 'help';
+  if (!isNamed && args[0] === undefined) {
+    if (options.has('version')) return 'version';
+    if (options.has('help') || name === 'help' || words.length === 0) return { helpOf: undefined };
+    const unknown = given.find((option) => !allOptions.some((spec) => longNameOf(spec) === option.name));
+    throw unknown ? unknownOption(unknown, frameOptions, program) : problem('a verb is missing', program);
+  }
+  const verb = findVerb(isNamed ? name : (args[0] ?? ''), program);
+  if (!isNamed || options.has('help')) return { helpOf: verb };
+  const called = `${program} ${verb.name}`;
+  const specs = [...verb.options, ...commonOptions];
+  for (const option of given) {
+    const spec = specs.find((one) => longNameOf(one) === option.name);
+    if (!spec) throw unknownOption(option, specs, called);
+    if (option.lacksValue) throw problem(`${spec.flags}: the value is missing`, called);
+    if (spec.choices?.includes(option.value ?? '') === false) {
+      throw problem(`--${option.name} ${option.value}: must be one of ${spec.choices.join(', ')}`, called);
+    }
+  }
+  const { arguments: expected = '' } = verb;
+  if (expected.startsWith('<') && args.length === 0) {
+    throw problem(`missing required argument '${expected.slice(1, -1)}'`, called);
+  }
+  const most = expected === '' ? 0 : 1;
+  if (args.length > most && !expected.includes('...')) {
+    throw problem(`too many arguments for '${verb.name}': expected ${most}, and got ${args.length}`, called);
+  }
+  return { verb, args, options };
+}
+
+function findVerb(name: string, program: string): Verb {
+  const verb = verbs.find((one) => one.name === name);
+  if (verb) return verb;
+  const known = verbs.find(({ alsoCalled = [] }) => alsoCalled.includes(name))?.name;
+  const meant =
+    known ??
+    nearestOf(
+      name,
+      verbs.map((one) => one.name),
+    );
+  // What stands behind `=` may be a secret.
+  throw problem(`unknown command '${name.replace(/=.*/s, '')}'`, program, meant);
+}
+
+function unknownOption(
+  { written, name }: { readonly written: string; readonly name: string },
+  specs: readonly OptionSpec[],
+  called: string,
+): Failure {
+  const meant = nearestOf(name, specs.map(longNameOf));
+  return problem(`unknown option '${written}'`, called, meant && `--${meant}`);
+}
+
+/** Two letters may be wrong, or one pair of them swapped. */
+const nearestOf = (word: string, names: readonly string[]) => closestMatch(word, names, { maxDistance: 2 });
+
+function problem(message: string, called: string, meant?: string): Failure {
+  return Failure.usage(message, `${meant === undefined ? '' : `did you mean ${meant}? `}see ${called} --help`);
 }

@@ -3,9 +3,8 @@
  * a line for each suggestion, with a tab before its description, and a directive.
  */
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { flagOptions, listAt, textAt } from '../diagnose/index.ts';
-import { normalizeArguments, verbFirst } from './arguments.ts';
+import { readWords } from './command-line.ts';
 import { readDefaults, withDefaults } from './config.ts';
 import { isReadOnce, kubeconfigPaths } from './input.ts';
 import { parseManifest, profilesOf } from './profiles.ts';
@@ -16,10 +15,8 @@ import {
   type Completes,
   commonOptions,
   longNameOf,
-  namesOf,
   type OptionSpec,
-  Options,
-  takesValue,
+  type Options,
   type Verb,
 } from './verb.ts';
 import { scripts } from './verbs/completion.ts';
@@ -48,40 +45,49 @@ export async function complete(words: readonly string[], terminal: Terminal, sig
 /** What could stand there, whatever the beginning of the last word is. */
 async function suggest(words: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<Suggestions> {
   const current = words.at(-1) ?? '';
-  const before = verbFirst(words.slice(0, -1), takesValueSomewhere);
-  const verbName = before.find((word, index) => index === 0 && !word.startsWith('-'));
+  // Go's flags may have one dash.
+  const before = words.slice(0, -1).map((word) => word.replace(/^-(?=clusterprofile-)/, '--'));
+  const { names, given, options } = readWords(before, providerSpecs);
+  const [verbName] = names;
+  const waiting = given.find(({ lacksValue }) => lacksValue);
   const all = verbs.map(({ name, summary }) => ({ value: name, about: summary }));
   // A verb is no value of an option.
-  if (verbName === undefined && takesValueSomewhere(before.at(-1) ?? '')) return [];
+  if (verbName === undefined && waiting) return [];
   if (verbName === undefined) return [...all, { value: 'help', about: 'show the help of a verb' }];
   if (verbName === 'help') return all;
   const verb = verbs.find(({ name }) => name === verbName);
   if (!verb) return [];
   if (before.includes('--')) return 'files';
-  const given = readGiven(before.slice(1), verb);
+  const specs = [...verb.options, ...commonOptions, ...(verb.takesProviderFlags ? providerSpecs : [])];
   const call: Call = {
     program: 'clusterprofile',
     verb,
     args: [],
-    options: new Options(await withUserDefaults(verb, given.values)),
+    options: await withUserDefaults(verb, options),
     providerFlags: [],
     command: [],
     terminal,
     signal,
   };
-  if (given.waiting) return valuesFor(given.waiting.choices ?? given.waiting.completes, current, call);
-  const [, name, start = ''] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
+  const valuesOfOption = (name: string, start: string) => {
+    const spec = specs.find((one) => longNameOf(one) === name);
+    return valuesFor(spec?.choices ?? spec?.completes, start, call);
+  };
+  if (waiting) return valuesOfOption(waiting.name, current);
+  const [, name, start = ''] = /^--([\w-]+)=(.*)$/s.exec(current) ?? [];
   if (name !== undefined) {
-    const spec = specsOf(verb).find((one) => namesOf(one).includes(name));
-    const values = await valuesFor(spec?.choices ?? spec?.completes, start, call);
-    return values === 'files' ? values : values.map(({ value }) => ({ value: `${name}=${value}` }));
+    const values = await valuesOfOption(name, start);
+    return values === 'files' ? values : values.map(({ value }) => ({ value: `--${name}=${value}` }));
   }
-  if (current.startsWith('-')) return optionsOf(verb);
+  if (current.startsWith('-')) {
+    const own = specs.map((spec) => ({ value: `--${longNameOf(spec)}`, about: spec.about }));
+    return [...own, { value: '--help', about: 'show the help' }];
+  }
   return valuesFor(verb.completes, current, call);
 }
 
 /** What is wrong with the user's file is not said at a prompt. */
-async function withUserDefaults(verb: Verb, options: Given['values']): Promise<Given['values']> {
+async function withUserDefaults(verb: Verb, options: Options): Promise<Options> {
   const defaults = await readDefaults().catch(() => undefined);
   return withDefaults(defaults, verb, { options, providerFlags: [] }).options;
 }
@@ -101,42 +107,6 @@ const providerSpecs: readonly OptionSpec[] = Object.entries(flagOptions).map(([n
   about: "the controller's flag",
   ...(/file$/.test(name) ? { completes: 'files' } : {}),
 }));
-
-const specsOf = (verb: Verb) => [...verb.options, ...commonOptions, ...(verb.takesProviderFlags ? providerSpecs : [])];
-const takesValueSomewhere = (option: string) =>
-  verbs.some((verb) => specsOf(verb).some((spec) => takesValue(spec) && namesOf(spec).includes(option)));
-
-function optionsOf(verb: Verb): readonly Suggestion[] {
-  const own = specsOf(verb).map((spec) => ({ value: `--${longNameOf(spec)}`, about: spec.about }));
-  return [...own, { value: '--help', about: 'show the help' }];
-}
-
-interface Given {
-  readonly values: Readonly<Record<string, unknown>>;
-  /** An option whose value is the current word. */
-  readonly waiting: OptionSpec | undefined;
-}
-
-function readGiven(words: readonly string[], verb: Verb): Given {
-  const specs = specsOf(verb);
-  const options = Object.fromEntries(specs.map((spec) => [longNameOf(spec), toParse(spec)]));
-  const switches = new Set(specs.filter((spec) => !takesValue(spec)).flatMap(namesOf));
-  // Go's flags may have one dash.
-  const args = normalizeArguments(words, switches).map((word) => word.replace(/^-(?=clusterprofile-)/, '--'));
-  const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
-  const last = tokens.at(-1);
-  const isWaiting = last?.kind === 'option' && last.value === undefined;
-  return {
-    values,
-    waiting: isWaiting ? specs.find((spec) => longNameOf(spec) === last.name && takesValue(spec)) : undefined,
-  };
-}
-
-function toParse(spec: OptionSpec) {
-  const [, short] = /^-(\w), /.exec(spec.flags) ?? [];
-  const type = takesValue(spec) ? ('string' as const) : ('boolean' as const);
-  return { type, multiple: spec.multiple ?? false, ...(short === undefined ? {} : { short }) };
-}
 
 async function valuesFor(
   what: Completes | readonly string[] | undefined,

@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { at, nearest, parseYaml, printableLines } from '../diagnose/index.ts';
 import { configFile } from './cache.ts';
 import { Failure } from './failure.ts';
-import { hubContextOf, takes, type Verb } from './verb.ts';
+import { hubContextOf, Options, takes, type Verb } from './verb.ts';
 
 const fields = ['kubeconfig', 'context', 'namespace', 'providerFile'] as const;
 type Field = (typeof fields)[number];
@@ -21,7 +21,7 @@ export interface Defaults {
 
 /** What a call was given. */
 interface Given {
-  readonly options: Readonly<Record<string, unknown>>;
+  readonly options: Options;
   readonly providerFlags: readonly string[];
 }
 
@@ -70,7 +70,7 @@ export function withDefaults(
   if (defaults instanceof Failure && takes(verb, 'kubeconfig')) throw defaults;
   if (!defaults || defaults instanceof Failure) return { options, providerFlags, used: [] };
   const { values } = defaults;
-  const has = (option: string) => options[option] !== undefined && options[option] !== false;
+  const has = (option: string) => options.isGiven(option);
   const readsFiles = has('filename');
   const hubContext = hubContextOf(verb);
   // A file and a context belong together. An empty KUBECONFIG means the service account of a pod.
@@ -96,7 +96,7 @@ export function withDefaults(
     .map((field) => [field === 'context' ? hubContext : field, values[field]]);
   const flag = `--clusterprofile-provider-file=${values.providerFile}`;
   return {
-    options: { ...options, ...Object.fromEntries(added) },
+    options: options.with(Object.fromEntries(added)),
     providerFlags: used.includes('providerFile') ? [...providerFlags, flag] : providerFlags,
     used,
   };
@@ -108,7 +108,7 @@ export function describeDefaults(defaults: Defaults | Failure | undefined, verb:
   if (defaults instanceof Failure) return printableLines(defaults.message);
   if (!defaults)
     return `Defaults may be in ${configFile() ?? 'the file of CLUSTERPROFILE_CONFIG'}: ${fields.join(', ')}.`;
-  const { used } = withDefaults(defaults, verb, { options: {}, providerFlags: [] });
+  const { used } = withDefaults(defaults, verb, { options: new Options({}), providerFlags: [] });
   const shown = used.map((field) => `${field} ${defaults.values[field]}`);
   return `Defaults from ${defaults.file}: ${shown.join(', ') || 'none for this verb'}.`;
 }

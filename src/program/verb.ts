@@ -7,8 +7,6 @@ export interface OptionSpec {
   readonly flags: string;
   readonly about: string;
   readonly choices?: readonly string[];
-  /** Each value counts if it is given more than once; of any other option the last one does. */
-  readonly multiple?: boolean;
   /** What completion offers for its value; else nothing. */
   readonly completes?: Completes;
 }
@@ -64,33 +62,38 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
+type Values = Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
+
 /** The options that were given, by the long name without dashes. */
 export class Options {
-  readonly #values: Readonly<Record<string, unknown>>;
+  readonly #values: Values;
 
-  constructor(values: Readonly<Record<string, unknown>>) {
+  constructor(values: Values) {
     this.#values = values;
   }
 
-  /** The value of an option that takes one. */
+  /** The value of an option that takes one: the last, if it is given more than once. */
   text(name: string): string | undefined {
-    const value = this.#values[name];
-    return typeof value === 'string' ? value : undefined;
+    return this.texts(name).at(-1);
   }
 
   /** The values of an option that may be given more than once. */
   texts(name: string): readonly string[] {
-    const value = this.#values[name];
-    return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+    return [this.#values[name]].flat().filter((value) => typeof value === 'string');
   }
 
   /** Whether an option without a value was given. */
   has(name: string): boolean {
-    return this.#values[name] === true;
+    return [this.#values[name]].flat().includes(true);
+  }
+
+  /** Whether any option of this name was given. */
+  isGiven(name: string): boolean {
+    return this.has(name) || this.text(name) !== undefined;
   }
 
   /** The same, but for some. */
-  with(others: Readonly<Record<string, unknown>>): Options {
+  with(others: Values): Options {
     return new Options({ ...this.#values, ...others });
   }
 }
@@ -100,7 +103,7 @@ export const hubOptions: readonly OptionSpec[] = [
   { flags: '--kubeconfig <file>', about: "the hub's kubeconfig (default: what kubectl would use)", completes: 'files' },
   { flags: '--context <name>', about: 'the context to use (default: the current one)', completes: 'contexts' },
   { flags: '--as <user>', about: 'the user to impersonate on the hub' },
-  { flags: '--as-group <group>', about: 'a group to impersonate on the hub; may be repeated', multiple: true },
+  { flags: '--as-group <group>', about: 'a group to impersonate on the hub; may be repeated' },
   {
     flags: '-n, --namespace <name>',
     about: "the namespace (default: the context's)",
@@ -125,7 +128,6 @@ export const profileOptions: readonly OptionSpec[] = [
   {
     flags: '-f, --filename <file>',
     about: 'read ClusterProfiles from a file instead of the hub; - for stdin; may be repeated',
-    multiple: true,
     completes: 'files',
   },
 ];

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import type { Verb } from '../../src/program/verb.ts';
-import { commonOptions, longNameOf, namesOf } from '../../src/program/verb.ts';
+import { commonOptions, longNameOf, namesOf, type Verb } from '../../src/program/verb.ts';
 import { verbs } from '../../src/program/verbs.ts';
 
 const folder = new URL('../../src/program/', import.meta.url);
@@ -22,7 +21,7 @@ function filesOf({ name }: Verb): readonly URL[] {
 }
 
 const readBy = (file: URL) =>
-  [...readFileSync(file, 'utf8').matchAll(/options\s*\.(?:has|text|texts)\('([\w-]+)'\)/g)].map(([, name]) => name);
+  [...readFileSync(file, 'utf8').matchAll(/options\s*\.(?:has|isGiven|texts?)\('([\w-]+)'\)/g)].map(([, name]) => name);
 
 describe('the help', () => {
   for (const verb of verbs) {

@@ -43,7 +43,6 @@ export const check: Verb = {
     {
       flags: '--can-i <right>',
       about: "fail if the identity may not: 'list pods -n shop', 'get deployments.apps/web'; may be repeated",
-      multiple: true,
     },
     { flags: '-q, --failed-only', about: 'print only the clusters that fail' },
     { flags: '-w, --watch', about: 'repeat the check, and print what changes' },

@@ -101,14 +101,11 @@ export const publish: Verb = {
     {
       flags: '--from-kubeconfig <file>',
       about: 'publish the contexts of this kubeconfig',
-      // So that a second one is refused, and does not replace the first.
-      multiple: true,
       completes: 'files',
     },
     {
       flags: '--context <pattern>',
       about: 'only contexts of this name, a * stands for any characters; may be repeated',
-      multiple: true,
       completes: 'contexts',
     },
     { flags: '--from-cluster-api', about: 'publish the clusters whose kubeconfigs Cluster API keeps on the hub' },

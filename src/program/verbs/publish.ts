@@ -68,7 +68,6 @@ async function readSettings(call: Call): Promise<Settings> {
 
 /** Throws a `Failure` for options that do not go together. */
 function refuseOptions(options: Options): void {
-  const isGiven = (name: string) => options.text(name) !== undefined || options.texts(name).length > 0;
   const isClusterApi = options.has('from-cluster-api');
   const isAll = options.has('all-namespaces');
   const isWatch = options.has('watch');
@@ -82,12 +81,12 @@ function refuseOptions(options: Options): void {
       'give --from-kubeconfig FILE or --from-cluster-api, once: two sources need two --cluster-manager',
     ],
     ...['context', 'write-secrets', 'service-account'].map(
-      (name) => [isClusterApi && isGiven(name), `--${name} is for --from-kubeconfig`, leaveOut] as const,
+      (name) => [isClusterApi && options.isGiven(name), `--${name} is for --from-kubeconfig`, leaveOut] as const,
     ),
     [isAll && !isClusterApi, '-A is for --from-cluster-api', 'name the namespace of the ClusterProfiles with -n'],
-    [isAll && isGiven('namespace'), '-A and -n contradict each other', 'give one of the two'],
+    [isAll && options.isGiven('namespace'), '-A and -n contradict each other', 'give one of the two'],
     ...['interval', 'metrics-port'].map(
-      (name) => [!isWatch && isGiven(name), `--${name} is for --watch`, leaveOut] as const,
+      (name) => [!isWatch && options.isGiven(name), `--${name} is for --watch`, leaveOut] as const,
     ),
     [isWatch && format !== undefined, `--watch and -o ${format} contradict each other`, 'leave one of the two out'],
     [isWatch && options.has('dry-run'), '--watch and --dry-run contradict each other', 'leave one of the two out'],

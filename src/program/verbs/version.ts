@@ -1,6 +1,5 @@
 /** `version`: what a bug report needs. */
-
-import { version } from '../command-line.ts';
+import { readFileSync } from 'node:fs';
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { printData } from '../table.ts';
 import type { Call } from '../verb.ts';
@@ -16,4 +15,12 @@ export async function run(call: Call): Promise<ExitCode> {
   const { clusterprofile, node, platform, arch } = versions;
   await call.terminal.write(`clusterprofile ${clusterprofile}\nNode ${node}, ${platform} ${arch}\n`);
   return exitCodes.ok;
+}
+
+/** The version of the package. */
+export function version(): string {
+  // Of the built program: dist/chunks/program-clusterprofile/x.js.
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const { version }: { version: string } = JSON.parse(text);
+  return version;
 }
