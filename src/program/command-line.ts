@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { closestMatch } from 'leven';
 import { Failure } from './failure.ts';
-import { commonOptions, longNameOf, namesOf, type OptionSpec, Options, takesValue, type Verb } from './verb.ts';
+import { commonOptions, type OptionSpec, Options, specsOf, type Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 /** What a call asks for. */
@@ -12,31 +12,27 @@ export interface Parsed {
   readonly options: Options;
 }
 
-const frameOptions: readonly OptionSpec[] = [
-  { flags: '-h, --help', about: 'show this help' },
-  { flags: '-V, --version', about: 'show the version' },
-];
+const frameOptions = specsOf({ '-h, --help': 'show this help', '-V, --version': 'show the version' });
 /** A name or a letter means the same to all verbs that take it. */
-const allOptions = [...frameOptions, ...commonOptions, ...verbs.flatMap(({ options }) => options)];
+const allOptions = [...frameOptions, ...specsOf(commonOptions), ...verbs.flatMap(({ options }) => specsOf(options))];
 
 /** Splits the words into names and options, whatever the verb takes. `more` are options beside those of the verbs. */
 export function readWords(words: readonly string[], more: readonly OptionSpec[] = []) {
   const specs = [...allOptions, ...more];
   const args = words.flatMap((word) => {
     const [, option, value = ''] = /^(--?[a-z-]+)=(.*)$/is.exec(word) ?? [];
-    const spec = specs.find((one) => option !== undefined && namesOf(one).includes(option));
+    const spec = specs.find(({ name, short }) => option === `--${name}` || option === `-${short}`);
     if (!spec) return word;
     // kubectl takes `-o=json` as well as `-o json`, `--watch=true` as well as `--watch`, and `-v=6`.
-    if (takesValue(spec)) return `--${longNameOf(spec)}=${value}`;
+    if (spec.value !== undefined) return `--${spec.name}=${value}`;
     if (/^(?:false|0)$/.test(value)) return [];
-    if (/^(?:true|\d+)$/.test(value)) return `--${longNameOf(spec)}`;
+    if (/^(?:true|\d+)$/.test(value)) return `--${spec.name}`;
     throw Failure.usage(`${option} takes no value but true and false`);
   });
   const options = Object.fromEntries(
-    specs.map((spec) => {
-      const [, short] = /^-(\w), /.exec(spec.flags) ?? [];
-      const type = takesValue(spec) ? ('string' as const) : ('boolean' as const);
-      return [longNameOf(spec), { type, multiple: true, ...(short === undefined ? {} : { short }) }];
+    specs.map(({ name, short, value }) => {
+      const type = value === undefined ? ('boolean' as const) : ('string' as const);
+      return [name, { type, multiple: true, ...(short === undefined ? {} : { short }) }];
     }),
   );
   const { values, positionals, tokens } = parseArgs({ args, options, strict: false, tokens: true });
@@ -59,19 +55,20 @@ export function parse(
   if (!isNamed && args[0] === undefined) {
     if (options.has('version')) return 'version';
     if (options.has('help') || name === 'help' || words.length === 0) return { helpOf: undefined };
-    const unknown = given.find((option) => !allOptions.some((spec) => longNameOf(spec) === option.name));
+    const unknown = given.find((option) => !allOptions.some((spec) => spec.name === option.name));
     throw unknown ? unknownOption(unknown, frameOptions, program) : problem('a verb is missing', program);
   }
   const verb = findVerb(isNamed ? name : (args[0] ?? ''), program);
   if (!isNamed || options.has('help')) return { helpOf: verb };
   const called = `${program} ${verb.name}`;
-  const specs = [...verb.options, ...commonOptions];
+  const specs = specsOf({ ...verb.options, ...commonOptions });
   for (const option of given) {
-    const spec = specs.find((one) => longNameOf(one) === option.name);
+    const spec = specs.find((one) => one.name === option.name);
     if (!spec) throw unknownOption(option, specs, called);
-    if (option.lacksValue) throw problem(`${spec.flags}: the value is missing`, called);
-    if (spec.choices?.includes(option.value ?? '') === false) {
-      throw problem(`--${option.name} ${option.value}: must be one of ${spec.choices.join(', ')}`, called);
+    if (option.lacksValue) throw problem(`--${spec.name} needs a value: <${spec.value}>`, called);
+    const choices = spec.value?.includes('|') ? spec.value.split('|') : [option.value];
+    if (!choices.includes(option.value)) {
+      throw problem(`--${spec.name} ${option.value}: must be one of ${choices.join(', ')}`, called);
     }
   }
   const { arguments: expected = '' } = verb;
@@ -104,7 +101,10 @@ function unknownOption(
   specs: readonly OptionSpec[],
   called: string,
 ): Failure {
-  const meant = nearestOf(name, specs.map(longNameOf));
+  const meant = nearestOf(
+    name,
+    specs.map((spec) => spec.name),
+  );
   return problem(`unknown option '${written}'`, called, meant && `--${meant}`);
 }
 

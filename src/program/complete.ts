@@ -10,15 +10,7 @@ import { isReadOnce, kubeconfigPaths } from './input.ts';
 import { parseManifest, profilesOf } from './profiles.ts';
 import { namespaces } from './resources.ts';
 import type { Terminal } from './terminal.ts';
-import {
-  type Call,
-  type Completes,
-  commonOptions,
-  longNameOf,
-  type OptionSpec,
-  type Options,
-  type Verb,
-} from './verb.ts';
+import { type Call, commonOptions, type OptionSpec, type Options, specsOf, type Verb } from './verb.ts';
 import { scripts } from './verbs/completion.ts';
 import { verbs } from './verbs.ts';
 
@@ -58,7 +50,8 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
   const verb = verbs.find(({ name }) => name === verbName);
   if (!verb) return [];
   if (before.includes('--')) return 'files';
-  const specs = [...verb.options, ...commonOptions, ...(verb.takesProviderFlags ? providerSpecs : [])];
+  const own = specsOf({ ...verb.options, ...commonOptions });
+  const specs = [...own, ...(verb.takesProviderFlags ? providerSpecs : [])];
   const call: Call = {
     program: 'clusterprofile',
     verb,
@@ -69,21 +62,18 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
     terminal,
     signal,
   };
-  const valuesOfOption = (name: string, start: string) => {
-    const spec = specs.find((one) => longNameOf(one) === name);
-    return valuesFor(spec?.choices ?? spec?.completes, start, call);
-  };
-  if (waiting) return valuesOfOption(waiting.name, current);
+  const wordOf = (option: string) => specs.find(({ name }) => name === option)?.value;
+  if (waiting) return valuesFor(wordOf(waiting.name), current, call);
   const [, name, start = ''] = /^--([\w-]+)=(.*)$/s.exec(current) ?? [];
   if (name !== undefined) {
-    const values = await valuesOfOption(name, start);
+    const values = await valuesFor(wordOf(name), start, call);
     return values === 'files' ? values : values.map(({ value }) => ({ value: `--${name}=${value}` }));
   }
   if (current.startsWith('-')) {
-    const own = specs.map((spec) => ({ value: `--${longNameOf(spec)}`, about: spec.about }));
-    return [...own, { value: '--help', about: 'show the help' }];
+    const options = specs.map(({ name, about }) => ({ value: `--${name}`, about }));
+    return [...options, { value: '--help', about: 'show the help' }];
   }
-  return valuesFor(verb.completes, current, call);
+  return valuesFor(verb.arguments?.replace(/\W/g, ''), current, call);
 }
 
 /** What is wrong with the user's file is not said at a prompt. */
@@ -102,21 +92,16 @@ function joinEquals(words: readonly string[]): readonly string[] {
 }
 
 /** Our own flags of the controller, in the form of the others. */
-const providerSpecs: readonly OptionSpec[] = Object.entries(flagOptions).map(([name, { type }]) => ({
-  flags: type === 'string' ? `--${name} <value>` : `--${name}`,
-  about: "the controller's flag",
-  ...(/file$/.test(name) ? { completes: 'files' } : {}),
-}));
+const providerSpecs: readonly OptionSpec[] = Object.entries(flagOptions).map(([name, { type }]) => {
+  const value = /file$/.test(name) ? 'file' : 'value';
+  return { name, short: undefined, value: type === 'string' ? value : undefined, about: "the controller's flag" };
+});
 
-async function valuesFor(
-  what: Completes | readonly string[] | undefined,
-  start: string,
-  call: Call,
-): Promise<Suggestions> {
-  if (what === 'files') return what;
-  if (what === undefined) return [];
-  const isRead = what === 'profiles' || what === 'namespaces' || what === 'contexts';
-  const names = isRead ? await readNames(what, start, call) : what === 'shells' ? Object.keys(scripts) : what;
+/** Suggestions for a word in brackets of the help. `start` is the part that has been typed. */
+async function valuesFor(word = '', start: string, call: Call): Promise<Suggestions> {
+  if (['file', 'FILE', 'workload', 'command'].includes(word)) return 'files';
+  const choices = word === 'SHELL' ? Object.keys(scripts) : word.includes('|') ? word.split('|') : undefined;
+  const names = choices ?? (await readNames(word, start, call));
   return names.map((value) => ({ value }));
 }
 
@@ -126,18 +111,20 @@ const patienceMs = 10_000;
 /** Names that can be typed at a prompt without quotes, and that contain no control characters. */
 const isPlain = (name: string) => /^[\w@:./-]+$/.test(name);
 
-/** `start` is the part that has been typed. */
-async function readNames(
-  what: 'profiles' | 'namespaces' | 'contexts',
-  start: string,
-  given: Call,
-): Promise<readonly string[]> {
+/** The names that a word in brackets stands for, and how they are read. */
+const readers: Readonly<Record<string, (call: Call, start: string) => Promise<readonly string[]>>> = {
+  NAME: readProfiles,
+  profile: readProfiles,
+  namespace: readNamespaces,
+  context: readContexts,
+};
+
+async function readNames(word: string, start: string, given: Call): Promise<readonly string[]> {
   const { options } = given;
   // Reading stdin or a pipe would block the prompt, and take the data from the command itself.
   if ([...options.texts('filename'), ...kubeconfigPaths(options.text('kubeconfig'))].some(isReadOnce)) return [];
-  if (what === 'contexts') return readContexts(options.text('kubeconfig')).filter(isPlain);
   const call = { ...given, signal: AbortSignal.any([given.signal, AbortSignal.timeout(patienceMs)]) };
-  const names = what === 'namespaces' ? await readNamespaces(call) : await readProfiles(call, start);
+  const names = (await readers[word]?.(call, start)) ?? [];
   return names.filter(isPlain).sort();
 }
 
@@ -163,8 +150,8 @@ async function readNamespaces(call: Call): Promise<readonly string[]> {
 }
 
 /** Of the files that kubectl would read; one that cannot be read has none. */
-function readContexts(path: string | undefined): readonly string[] {
-  const names = kubeconfigPaths(path).flatMap((file) => {
+async function readContexts({ options }: Call): Promise<readonly string[]> {
+  const names = kubeconfigPaths(options.text('kubeconfig')).flatMap((file) => {
     try {
       return parseManifest(readFileSync(file, 'utf8'), file).flatMap((kubeconfig) =>
         listAt(kubeconfig, 'contexts').flatMap((context) => textAt(context, 'name') ?? []),

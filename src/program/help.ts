@@ -1,5 +1,5 @@
 /** The help of the program, and of its verbs. commander formats it. */
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { Terminal } from './terminal.ts';
 import { commonOptions, type Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
@@ -23,12 +23,9 @@ export function helpOfVerb(program: string, verb: Verb, terminal: Terminal, defa
   const command = createCommand(`${program} ${verb.name}`, terminal)
     .description(verb.description ?? `${verb.summary}.`)
     .usage([verb.arguments, '[options]', verb.takesCommand ? '-- COMMAND [ARGS...]' : ''].filter(Boolean).join(' '));
-  for (const { flags, about, choices } of [...verb.options, ...commonOptions]) {
-    const option = new Option(flags, about);
-    command.addOption(choices ? option.choices(choices) : option);
-  }
-  const examples = verb.examples.map(
-    ({ what, args }) => `  ${terminal.paint('dim', `# ${what}`)}\n  ${program} ${args}`,
+  for (const [flags, about] of Object.entries({ ...verb.options, ...commonOptions })) command.option(flags, about);
+  const examples = Object.entries(verb.examples).map(
+    ([what, args]) => `  ${terminal.paint('dim', `# ${what}`)}\n  ${program} ${args}`,
   );
   const parts = [
     command.helpInformation(),

@@ -2,37 +2,40 @@
 import type { ExitCode } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 
-/** One option, as commander writes it: `-o, --output <format>`. */
+/**
+ * Options as the help shows them, and what they do: `-o, --output <json|yaml>`. The word in brackets says what completion offers for the
+ * value, and with `|` what may be given. An option may be given more than once: the last value counts, unless its verb reads them all.
+ */
+export type OptionTable = Readonly<Record<string, string>>;
+
+/** One option of such a table. */
 export interface OptionSpec {
-  readonly flags: string;
+  /** The long name without dashes, by which `Options` has it. */
+  readonly name: string;
+  readonly short: string | undefined;
+  /** The word for its value; `undefined` if it takes none. */
+  readonly value: string | undefined;
   readonly about: string;
-  readonly choices?: readonly string[];
-  /** What completion offers for its value; else nothing. */
-  readonly completes?: Completes;
 }
 
-/** `-n` and `--namespace`. */
-export const namesOf = ({ flags }: OptionSpec) => flags.replace(/ <.*/, '').split(', ');
-/** The long name without dashes, by which `Options` has it. */
-export const longNameOf = (spec: OptionSpec) => namesOf(spec).at(-1)?.slice(2) ?? '';
-export const takesValue = ({ flags }: OptionSpec) => flags.includes('<');
-
-/** What a shell can complete with. */
-export type Completes = 'profiles' | 'namespaces' | 'contexts' | 'files' | 'shells';
+export function specsOf(table: OptionTable): readonly OptionSpec[] {
+  return Object.entries(table).map(([flags, about]) => {
+    const [, short, name = '', value] = /^(?:-(\w), )?--([\w-]+)(?: <(.+)>)?$/.exec(flags) ?? [];
+    return { name, short, value, about };
+  });
+}
 
 export interface Verb {
   readonly name: string;
   /** What people type for it who know other programs: a hint names this verb. */
   readonly alsoCalled?: readonly string[];
-  /** As the help shows them: `[NAME...]`. */
+  /** As the help shows them: `[NAME...]`. The word says what completion offers. */
   readonly arguments?: string;
-  /** What completion offers for an argument; else nothing. */
-  readonly completes?: Completes;
   /** One line. */
   readonly summary: string;
   /** More of it, for its own help. */
   readonly description?: string;
-  readonly options: readonly OptionSpec[];
+  readonly options: OptionTable;
   /** Takes the controller's own `--clusterprofile-*` flags. */
   readonly takesProviderFlags?: boolean;
   /** Plugins run, here or later, and may read the hub also if the profiles come from files. */
@@ -41,7 +44,8 @@ export interface Verb {
   readonly takesCommand?: boolean;
   /** Waits after Ctrl-C until the user's own commands have ended, however long they take. */
   readonly hasCommands?: boolean;
-  readonly examples: readonly { readonly what: string; readonly args: string }[];
+  /** What for, and its arguments. */
+  readonly examples: Readonly<Record<string, string>>;
   /** Its code, loaded when it is called. */
   readonly load: () => Promise<{ readonly run: (call: Call) => Promise<ExitCode> }>;
 }
@@ -98,65 +102,51 @@ export class Options {
   }
 }
 
-/** Which hub, and what of it. `profiles.ts` reads them. */
-export const hubOptions: readonly OptionSpec[] = [
-  { flags: '--kubeconfig <file>', about: "the hub's kubeconfig (default: what kubectl would use)", completes: 'files' },
-  { flags: '--context <name>', about: 'the context to use (default: the current one)', completes: 'contexts' },
-  { flags: '--as <user>', about: 'the user to impersonate on the hub' },
-  { flags: '--as-group <group>', about: 'a group to impersonate on the hub; may be repeated' },
-  {
-    flags: '-n, --namespace <name>',
-    about: "the namespace (default: the context's)",
-    completes: 'namespaces',
-  },
-  {
-    flags: '--request-timeout <duration>',
-    about: 'how long to wait for the hub to answer (default: 30s; 0: no limit)',
-  },
-];
+/** Which hub, and what of it. `context` is the name of the option for its context. */
+export const hubOptionsBy = (context: string): OptionTable => ({
+  '--kubeconfig <file>': "the hub's kubeconfig (default: what kubectl would use)",
+  [`--${context} <context>`]: "the hub's context (default: the current one)",
+  '--as <user>': 'the user to impersonate on the hub',
+  '--as-group <group>': 'a group to impersonate on the hub; may be repeated',
+  '-n, --namespace <namespace>': "the namespace (default: the context's)",
+  '--request-timeout <duration>': 'how long to wait for the hub to answer (default: 30s; 0: no limit)',
+});
+export const hubOptions = hubOptionsBy('context');
 
 /** Of every verb. */
-export const commonOptions: readonly OptionSpec[] = [
-  { flags: '-v, --verbose', about: 'show requests and plugin runs on stderr, with their times' },
-];
+export const commonOptions: OptionTable = {
+  '-v, --verbose': 'show requests and plugin runs on stderr, with their times',
+};
 
-/** Which ClusterProfiles. `profiles.ts` reads them. */
-export const profileOptions: readonly OptionSpec[] = [
+/** Which ClusterProfile, of verbs that take one name. `profiles.ts` reads them. */
+export const oneProfileOptions: OptionTable = {
   ...hubOptions,
-  { flags: '-A, --all-namespaces', about: 'ClusterProfiles in all namespaces' },
-  { flags: '-l, --selector <labels>', about: 'ClusterProfiles with these labels: env=prod,tier!=dev' },
-  {
-    flags: '-f, --filename <file>',
-    about: 'read ClusterProfiles from a file instead of the hub; - for stdin; may be repeated',
-    completes: 'files',
-  },
-];
+  '-f, --filename <file>': 'read ClusterProfiles from a file instead of the hub; - for stdin; may be repeated',
+};
 
-export const takes = (verb: Verb, option: string) => verb.options.some((spec) => longNameOf(spec) === option);
+/** Which ClusterProfiles. */
+export const profileOptions: OptionTable = {
+  ...oneProfileOptions,
+  '-A, --all-namespaces': 'ClusterProfiles in all namespaces',
+  '-l, --selector <labels>': 'ClusterProfiles with these labels: env=prod,tier!=dev',
+};
+
+/** Where the access providers come from, beside the `--clusterprofile-*` flags. `providers.ts` reads them. */
+export const providerOptions: OptionTable = {
+  '--from-pod-args <workload>':
+    'take the --clusterprofile-* flags of a Deployment: a manifest file, or [NAMESPACE/]deployment/NAME on the hub',
+  '--container <name>': 'its container (default: the one with such flags)',
+};
+
+/** `-o` with these formats, beside the table. */
+export function outputOptions(...formats: readonly ('json' | 'yaml' | 'wide' | 'name')[]): OptionTable {
+  return {
+    [`-o, --output <${formats.join('|')}>`]: 'output format',
+    ...(formats.includes('wide') ? { '--no-headers': 'omit the header line' } : {}),
+  };
+}
+
+export const takes = (verb: Verb, option: string) => specsOf(verb.options).some(({ name }) => name === option);
 
 /** The option that names the hub's context: `--context` of `publish` chooses contexts of its source. */
 export const hubContextOf = (verb: Verb) => (takes(verb, 'hub-context') ? 'hub-context' : 'context');
-
-/** Of verbs that take one name. */
-export const oneProfileOptions = profileOptions.filter(
-  (spec) => !['all-namespaces', 'selector'].includes(longNameOf(spec)),
-);
-
-/** Where the access providers come from, beside the `--clusterprofile-*` flags. `providers.ts` reads them. */
-export const providerOptions: readonly OptionSpec[] = [
-  {
-    flags: '--from-pod-args <workload>',
-    about:
-      'take the --clusterprofile-* flags of a Deployment: a manifest file, or [NAMESPACE/]deployment/NAME on the hub',
-    completes: 'files',
-  },
-  { flags: '--container <name>', about: 'its container (default: the one with such flags)' },
-];
-
-/** `-o` with these formats, beside the table. */
-export function outputOptions(...choices: readonly ('json' | 'yaml' | 'wide' | 'name')[]): readonly OptionSpec[] {
-  return [
-    { flags: '-o, --output <format>', about: 'output format', choices },
-    ...(choices.includes('wide') ? [{ flags: '--no-headers', about: 'omit the header line' }] : []),
-  ];
-}

@@ -63,7 +63,7 @@ describe('clusterprofile', () => {
       [['help', 'nosuch'], "unknown command 'nosuch'", 'see clusterprofile --help'],
       [['-n', 'fleet'], 'a verb is missing', 'see clusterprofile --help'],
       [['--filename=x'], 'a verb is missing', 'see clusterprofile --help'],
-      [['get', '-n'], '-n, --namespace <name>: the value is missing', 'see clusterprofile get --help'],
+      [['get', '-n'], '--namespace needs a value: <namespace>', 'see clusterprofile get --help'],
       [['--verison'], "unknown option '--verison'", 'did you mean --version? see clusterprofile --help'],
       [['resolve'], "missing required argument 'NAME'", 'see clusterprofile resolve --help'],
       [['lint'], 'lint needs the names of files', 'clusterprofile lint providers.yaml deploy/*.yaml'],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { commonOptions, longNameOf, namesOf, type Verb } from '../../src/program/verb.ts';
+import { commonOptions, specsOf, type Verb } from '../../src/program/verb.ts';
 import { verbs } from '../../src/program/verbs.ts';
 
 const folder = new URL('../../src/program/', import.meta.url);
@@ -26,7 +26,7 @@ const readBy = (file: URL) =>
 describe('the help', () => {
   for (const verb of verbs) {
     test(`of ${verb.name} shows the options that it reads, and no other`, () => {
-      const shown = verb.options.map(longNameOf);
+      const shown = specsOf(verb.options).map(({ name }) => name);
       const source = filesOf(verb)
         .map((file) => readFileSync(file, 'utf8'))
         .join('\n');
@@ -37,8 +37,9 @@ describe('the help', () => {
     });
 
     test(`of ${verb.name} has examples that it takes`, () => {
-      const flags = [...verb.options, ...commonOptions].flatMap(namesOf);
-      for (const { args } of verb.examples) {
+      const specs = specsOf({ ...verb.options, ...commonOptions });
+      const flags = specs.flatMap(({ name, short }) => [`--${name}`, `-${short}`]);
+      for (const args of Object.values(verb.examples)) {
         // Without what is quoted, the command after `--`, and what the shell does.
         const [own = ''] = args.replace(/'[^']*'/g, "''").split(/ (?:-- |[>&])/);
         const [name, ...words] = own.split(' ');

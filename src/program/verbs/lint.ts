@@ -4,7 +4,7 @@ import { type Finding, lineOfFinding, lint, severities } from '../../diagnose/in
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { readSource } from '../input.ts';
 import { providersOf } from '../providers.ts';
-import { counted, jsonText } from '../table.ts';
+import { counted, printData } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -17,9 +17,9 @@ export async function run(call: Call): Promise<ExitCode> {
     args.map(async (file) => ({ file: file === '-' ? 'stdin' : file, text: await readSource(file, call.signal) })),
   );
   const findings = lint(files, configured);
-  const format = options.text('output');
-  if (format === 'json') await terminal.write(`${jsonText({ findings }, 2)}\n`);
-  else await terminal.write(findings.map((finding) => `${lineOfFinding(finding)}\n`).join(''));
+  if (!(await printData(call, () => ({ findings })))) {
+    await terminal.write(findings.map((finding) => `${lineOfFinding(finding)}\n`).join(''));
+  }
   await terminal.say(summaryOf(findings, files.length));
   const failOn = severities.find((severity) => severity === options.text('fail-on')) ?? 'error';
   const worst = severities.find((severity) => findings.some((finding) => finding.severity === severity));
