@@ -51,7 +51,7 @@ export interface MergedKubeconfig {
   readonly report: Report;
   /** Whether a problem of any file has been reported. */
   readonly hasProblems: () => boolean;
-  /** Throws one error with all reported problems. */
+  /** Throws one error with all reported problems, and forgets them: another context may be read. */
   readonly giveUp: () => never;
 }
 
@@ -87,7 +87,7 @@ const kubeconfigSchema = z.object(
 export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeconfig {
   const problems: Problem[] = [];
   const giveUp = () => {
-    throw new ConfigurationError('KUBECONFIG_INVALID', nameOf(texts.map(({ path }) => path)), problems);
+    throw new ConfigurationError('KUBECONFIG_INVALID', nameOf(texts.map(({ path }) => path)), problems.splice(0));
   };
   const merged: { readonly [K in ListName]: Map<string, KubeconfigEntry> } = {
     clusters: new Map(),

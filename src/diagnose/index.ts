@@ -11,8 +11,6 @@ export { flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
 export { copyJson, type Json } from '../access/json.ts';
 export { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 export {
-  type KubeconfigEntry,
-  type ListName,
   type MergedKubeconfig,
   mergeKubeconfigs,
 } from '../access/kubeconfig-files.ts';

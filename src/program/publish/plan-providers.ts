@@ -23,7 +23,7 @@ import {
   withoutProfile,
 } from '../../diagnose/index.ts';
 import { kubeconfigCluster } from '../kubeconfig/entries.ts';
-import { fullName, type Refused, type SourceCluster } from './source.ts';
+import { attempt, fullName, type Refused, type Served, type Settings, type SourceCluster, Unusable } from './source.ts';
 
 /** What a cluster needs: this plugin has to run for it. */
 export interface Need {
@@ -33,12 +33,6 @@ export interface Need {
   readonly type: string;
   /** The plugin of this package, which binds a credential to its server itself: its arguments are the operator's alone. */
   readonly isSecretReader: boolean;
-}
-
-/** A cluster, and the entry of its profile that a provider serves. */
-export interface Served {
-  readonly source: SourceCluster;
-  readonly entry: AccessProvider;
 }
 
 export interface ProviderPlan {
@@ -51,60 +45,55 @@ export interface ProviderPlan {
   readonly changed: ReadonlySet<string>;
 }
 
-export interface PlanOptions {
-  readonly clusterManager: string;
-  /** Widen providers that are there already. */
-  readonly force: boolean;
-}
-
 /** `existing` are those of the provider file. */
 export function planProviders(
   existing: readonly Provider[],
   needs: readonly Need[],
-  { clusterManager, force }: PlanOptions,
+  { clusterManager, force }: Pick<Settings, 'clusterManager' | 'force'>,
 ): ProviderPlan {
   const providers = new Map(existing.map((provider) => [provider.name, provider]));
   const changed = new Set<string>();
   const chosen = new Map<Need, string>();
   const refused: Refused[] = [];
-  const refuse = ({ source }: Need, message: string) => void refused.push({ ...source, message });
-  const widen = (provider: Provider, need: Need) => {
-    const wider = widened(providers.get(provider.name) ?? provider, need);
-    if (typeof wider === 'string') return refuse(need, wider);
-    providers.set(wider.name, wider);
-    changed.add(wider.name);
-    chosen.set(need, wider.name);
+  const use = (need: Need, provider: Provider) => {
+    chosen.set(need, provider.name);
+    providers.set(provider.name, provider);
+    changed.add(provider.name);
   };
   const valid = configureProviders(existing);
   const withoutProvider: Need[] = [];
   for (const need of needs) {
-    const candidates = existing.filter((provider) => isCompatible(provider, need));
-    const problems = candidates.map((provider) => problemOf(need, provider, valid, clusterManager));
-    const fitting = candidates[problems.indexOf(undefined)];
-    const [first] = candidates;
-    if (fitting) chosen.set(need, fitting.name);
-    else if (!first) withoutProvider.push(need);
-    else if (force) widen(first, need);
-    else {
-      const advice = `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: change it, or give --force`;
-      const wider = widened(first, need);
-      refuse(need, typeof wider === 'string' ? wider : advice);
-    }
+    attempt(need.source, refused, () => {
+      const candidates = existing.filter((provider) => isCompatible(provider, need));
+      const problems = candidates.map((provider) => problemOf(need, provider, valid, clusterManager));
+      const fitting = candidates[problems.indexOf(undefined)];
+      const [first] = candidates;
+      if (fitting) return chosen.set(need, fitting.name);
+      if (!first) return withoutProvider.push(need);
+      const wider = widened(providers.get(first.name) ?? first, need);
+      if (force) return use(need, wider);
+      const advice = 'change it, or give --force';
+      throw new Unusable(
+        `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: ${advice}`,
+      );
+    });
   }
   for (const group of Map.groupBy(withoutProvider, keyOfPlugin).values()) {
     const provider = newProvider(group, (name) => providers.has(name));
-    for (const need of group) widen(provider, need);
+    for (const need of group) {
+      attempt(need.source, refused, () => use(need, widened(providers.get(provider.name) ?? provider, need)));
+    }
   }
   const configured = configureProviders([...providers.values()]);
-  const served: Served[] = [];
-  for (const [need, name] of chosen) {
+  const served = [...chosen].flatMap(([need, name]): readonly Served[] => {
     const provider = providers.get(name);
-    if (!provider) continue;
+    if (!provider) return [];
     // One of the file was found to fit.
     const problem = changed.has(name) ? problemOf(need, provider, configured, clusterManager) : undefined;
-    if (problem === undefined) served.push({ source: need.source, entry: entryOf(need, provider) });
-    else refuse(need, problem);
-  }
+    if (problem === undefined) return [{ source: need.source, entry: entryOf(need, provider) }];
+    refused.push({ ...need.source, message: problem });
+    return [];
+  });
   return { served, refused, providers: [...providers.values()], configured, changed };
 }
 
@@ -230,10 +219,10 @@ const isExact = {
 } as const;
 
 /**
- * With what a cluster needs. A list that the provider does not have allows everything already. Returns why not, if a value would let others
- * through too: whoever wrote the kubeconfig chose it.
+ * With what a cluster needs. A list that the provider does not have allows everything already. Throws an `Unusable` if a value would let
+ * others through too: whoever wrote the kubeconfig chose it.
  */
-function widened(provider: Provider, { source: { cluster }, exec }: Need): Provider | string {
+function widened(provider: Provider, { source: { cluster }, exec }: Need): Provider {
   const { args, envs } = additionsOf(exec, provider.execConfig);
   const { server, tlsServerName, proxyUrl, insecureSkipTlsVerify } = cluster;
   const isOpenToArgs = provider.profileSourcedCLIArgsPolicy === 'Append';
@@ -256,7 +245,9 @@ function widened(provider: Provider, { source: { cluster }, exec }: Need): Provi
   for (const { field, added } of additions) {
     const pattern = added.find((value) => !isExact[field](value));
     if (pattern === undefined) continue;
-    return `${JSON.stringify(pattern)} would not stand for itself alone in ${field} of provider ${provider.name}: write it without * and without the form of a CIDR, or write the provider yourself`;
+    throw new Unusable(
+      `${JSON.stringify(pattern)} would not stand for itself alone in ${field} of provider ${provider.name}: write it without * and without the form of a CIDR, or write the provider yourself`,
+    );
   }
   return {
     ...provider,

@@ -17,12 +17,9 @@ import {
   toRfc3339,
 } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
-import type { HubReader } from '../hub.ts';
-import { clusterProfiles } from '../resources.ts';
 import { sideBySide } from '../table.ts';
-import type { Served } from './plan-providers.ts';
 import { managerLabel } from './secrets.ts';
-import { fullName, type ProfileName } from './source.ts';
+import { atOnce, fullName, type ProfileName, type Served, type Settings } from './source.ts';
 
 /** The kind of its source: another kind's profiles are not pruned. */
 const sourceAnnotation = 'clusterprofile-credentials/source';
@@ -33,44 +30,34 @@ const maxMessageBytes = 1_024;
 /** Milliseconds after which a watch says again that it has seen the cluster. */
 const heartbeatMs = 5 * 60_000;
 
-interface ProfilesOptions {
-  readonly clusterManager: string;
-  readonly source: 'kubeconfig' | 'cluster-api';
-  /** `undefined` for all. */
-  readonly namespace: string | undefined;
-  readonly isWatch: boolean;
-}
-
 /** Those on the hub, as one round has found them. */
 export class Profiles {
   readonly #api: Api;
-  readonly #options: ProfilesOptions;
+  readonly #settings: Settings;
   /** By their full names. */
-  readonly #known = new Map<string, FleetProfile>();
+  readonly #known: ReadonlyMap<string, FleetProfile>;
 
-  private constructor(api: Api, options: ProfilesOptions) {
+  constructor(api: Api, settings: Settings, found: readonly unknown[]) {
     this.#api = api;
-    this.#options = options;
-  }
-
-  static async load(hub: HubReader, api: Api, options: ProfilesOptions): Promise<Profiles> {
-    const profiles = new Profiles(api, options);
-    for (const item of await hub.list(clusterProfiles, options.namespace)) {
-      if (isObject(item)) profiles.#known.set(profileName(item), item as FleetProfile); // an API server's own
-    }
-    return profiles;
+    this.#settings = settings;
+    const profiles = found.filter(isObject) as readonly FleetProfile[]; // an API server's own
+    this.#known = new Map(profiles.map((profile) => [profileName(profile), profile]));
   }
 
   /** The cluster manager that the profile of this name belongs to, if it is another one. */
   otherManagerOf(place: ProfileName): string | undefined {
     const known = this.#known.get(fullName(place));
     const manager = known?.spec?.clusterManager?.name;
-    return known && manager !== this.#options.clusterManager ? (manager ?? '') : undefined;
+    return known && manager !== this.#settings.clusterManager ? (manager ?? '') : undefined;
   }
 
   /** Whether there is a profile of this name, which this manager has written. */
   isOurs(place: ProfileName): boolean {
     return this.#known.has(fullName(place)) && this.otherManagerOf(place) === undefined;
+  }
+
+  get #kindOfSource(): string {
+    return this.#settings.kubeconfig === undefined ? 'cluster-api' : 'kubeconfig';
   }
 
   conditionOf(place: ProfileName): Condition | undefined {
@@ -109,7 +96,7 @@ export class Profiles {
   /** The profile of a cluster. Without `health`, what was reported before stays. */
   desired({ source, entry }: Served, health: Health | undefined) {
     const { namespace, name, displayName } = source;
-    const { clusterManager, source: kind, isWatch } = this.#options;
+    const { clusterManager, isWatch } = this.#settings;
     const now = toRfc3339(Date.now());
     const before = this.conditionOf(source);
     const condition = health ? toCondition(health, before, now) : before;
@@ -125,7 +112,7 @@ export class Profiles {
         namespace,
         name,
         labels: { [managerLabel]: clusterManager },
-        annotations: { [sourceAnnotation]: kind },
+        annotations: { [sourceAnnotation]: this.#kindOfSource },
       },
       spec: { displayName, clusterManager: { name: clusterManager } },
       status: {
@@ -144,7 +131,7 @@ export class Profiles {
     const { status, ...object } = profile;
     const [isSame, isStatusSame] = [isWithin(object, known), isWithin(status, known?.status)];
     if (isSame && isStatusSame) return 'unchanged';
-    const client = this.#api({ ...clusterProfileKind, fieldManager: this.#options.clusterManager });
+    const client = this.#api({ ...clusterProfileKind, fieldManager: this.#settings.clusterManager });
     try {
       if (!isSame) await client.apply(object, { force: true, signal });
       if (!isStatusSame) await client.applyStatus({ metadata: { namespace, name }, status }, { force: true, signal });
@@ -156,10 +143,11 @@ export class Profiles {
 
   /** Those of this manager and this kind of source whose clusters are gone. */
   vanished(there: ReadonlySet<string>): readonly ProfileName[] {
-    const { clusterManager, source } = this.#options;
+    const { clusterManager } = this.#settings;
     return [...this.#known].flatMap(([key, { metadata, spec }]) => {
       const isOurs =
-        spec?.clusterManager?.name === clusterManager && metadata.annotations?.[sourceAnnotation] === source;
+        spec?.clusterManager?.name === clusterManager &&
+        metadata.annotations?.[sourceAnnotation] === this.#kindOfSource;
       return isOurs && !there.has(key) ? [{ namespace: metadata.namespace ?? '', name: metadata.name }] : [];
     });
   }
@@ -223,8 +211,6 @@ export interface Health {
 export const rejectedReason = 'AuthenticationFailed';
 /** Milliseconds for one cluster. */
 const timeoutMs = 30_000;
-/** Clusters that are worked on at once. */
-export const atOnce = 20;
 /** Failures in a row after which a healthy cluster is reported as something else. */
 const failuresUntilReported = 3;
 

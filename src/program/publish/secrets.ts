@@ -1,69 +1,53 @@
 /** What publish writes beside the profiles: Secrets on the hub, and service accounts on the clusters. */
 
-import { readFileSync } from 'node:fs';
 import {
   type Api,
   type ApiClient,
   apiOf,
   claimsOfJwt,
   type KubeconfigAccess,
-  mergeKubeconfigs,
-  readContext,
   statusOf,
   textAt,
   timeOfClaim,
   withContext,
 } from '../../diagnose/index.ts';
-import type { HubReader } from '../hub.ts';
 import { kubeconfigCluster } from '../kubeconfig/entries.ts';
-import { secrets } from '../resources.ts';
-import type { SourceCluster, StaticUserFields } from './source.ts';
+import type { ServiceAccount, Settings, SourceCluster, StaticUserFields } from './source.ts';
 
 /** KEP-4322's label of profiles; the provider of these Secrets asks for it too. */
 export const managerLabel = 'x-k8s.io/cluster-manager';
 export const secretKey = 'kubeconfig';
 
-interface SecretsOptions {
-  readonly namespace: string;
-  readonly clusterManager: string;
-  /** Whose token is written, instead of the credential of the source. */
-  readonly serviceAccount: ServiceAccount | undefined;
-}
-
-/** The Secrets of one cluster manager in one namespace. */
+/** The Secrets of one cluster manager in the namespace of `--write-secrets`, if there is one. */
 export class Secrets {
   readonly #api: Api;
-  readonly #options: SecretsOptions;
+  readonly #settings: Settings;
   /** Kubeconfigs by the name of the Secret. */
   readonly #written = new Map<string, { readonly kubeconfig: string; readonly uid: string }>();
 
-  private constructor(api: Api, options: SecretsOptions) {
+  /** `found` are those with the label of this manager. */
+  constructor(api: Api, settings: Settings, found: readonly unknown[]) {
     this.#api = api;
-    this.#options = options;
-  }
-
-  static async load(hub: HubReader, api: Api, options: SecretsOptions): Promise<Secrets> {
-    const found = new Secrets(api, options);
-    const labelSelector = `${managerLabel}=${options.clusterManager}`;
-    for (const item of await hub.list(secrets, options.namespace, { labelSelector })) {
+    this.#settings = settings;
+    for (const item of found) {
       const [name, uid] = [textAt(item, 'metadata', 'name'), textAt(item, 'metadata', 'uid')];
       if (name === undefined || uid === undefined) continue;
       const kubeconfig = Buffer.from(textAt(item, 'data', secretKey) ?? '', 'base64').toString('utf8');
-      found.#written.set(name, { kubeconfig, uid });
+      this.#written.set(name, { kubeconfig, uid });
     }
-    return found;
   }
 
   /**
-   * Writes the Secret of a cluster, unless it is as it should be; with `isRejected` the cluster no longer accepts its token. Rejects
+   * Writes the Secret of a cluster, if it needs one, unless it is as it should be; with `isRejected` the cluster no longer accepts its token. Rejects
    * with what is wrong.
    */
   async write(source: SourceCluster, signal: AbortSignal, { isRejected = false } = {}): Promise<void> {
-    const { name } = source;
+    const { name, user } = source;
+    const { secretsNamespace: namespace, clusterManager, serviceAccount } = this.#settings;
+    if (!serviceAccount && user.kind !== 'static') return;
     const before = this.#written.get(name);
     const kubeconfig = await this.#kubeconfigOf(source, isRejected ? undefined : before?.kubeconfig, signal);
     if (kubeconfig === before?.kubeconfig) return;
-    const { namespace, clusterManager } = this.#options;
     const client = this.#api({ apiVersion: 'v1', kind: 'Secret', namespace, fieldManager: clusterManager });
     const object = {
       metadata: { name, labels: { [managerLabel]: clusterManager } },
@@ -84,7 +68,7 @@ export class Secrets {
   async delete(name: string, signal: AbortSignal): Promise<void> {
     const before = this.#written.get(name);
     if (!before) return;
-    const { namespace } = this.#options;
+    const { secretsNamespace: namespace } = this.#settings;
     const client = this.#api({ apiVersion: 'v1', kind: 'Secret', namespace });
     await client.delete(name, { preconditions: { uid: before.uid }, signal }).catch((error: unknown) => {
       if (statusOf(error) !== 404) throw error;
@@ -93,20 +77,21 @@ export class Secrets {
 
   async #kubeconfigOf(source: SourceCluster, before: string | undefined, signal: AbortSignal): Promise<string> {
     const { user } = source;
-    const { serviceAccount, clusterManager } = this.#options;
+    const { serviceAccount, clusterManager } = this.#settings;
     if (!serviceAccount) return kubeconfigText(source, source.name, user.kind === 'static' ? user.read() : {});
     const { namespace, name, clusterRole } = serviceAccount;
     const userName = `${namespace}:${name}, ClusterRole ${clusterRole}`;
     const known = before === undefined ? undefined : readWritten(before);
     // For another server, or with other rights, it is not this one's.
     const isSame = known?.userName === userName && known.server === source.cluster.server;
-    const state = isSame ? stateOfToken(known.token, serviceAccount, Date.now()) : 'over';
+    const held = (isSame && known.token) || '';
     const create = () => createServiceAccount(source.access, serviceAccount, clusterManager, signal);
-    const text = (token: string) => kubeconfigText(source, userName, { token });
-    if (!known?.token || state === 'over') return text(await create());
-    if (state === 'fresh') return text(known.token);
     // Of a Secret, which others may have changed, the token alone is used.
-    return text(await renewToken(text(known.token), serviceAccount, signal).catch(create));
+    const byToken = { ...source.access, exec: undefined, staticUser: { token: held }, impersonation: {} };
+    const renew = () => withContext(byToken, (client) => mint(client, serviceAccount, signal)).catch(create);
+    const state = stateOfToken(held, serviceAccount, Date.now());
+    const token = state === 'over' ? create() : state === 'due' ? renew() : held;
+    return kubeconfigText(source, userName, { token: await token });
   }
 }
 
@@ -137,35 +122,21 @@ function kubeconfigText({ name, cluster }: SourceCluster, userName: string, user
   });
 }
 
-export interface ServiceAccount {
-  readonly namespace: string;
-  readonly name: string;
-  readonly clusterRole: string;
-  /** Of a token. A server may shorten it. */
-  readonly lifetimeMs: number;
-}
-
 /** The part of its life after which a token is renewed. */
 const renewAfter = 2 / 3;
 
 /** Whether a token belongs to the account, and is not due yet. `now` is in milliseconds since 1970. */
 export function stateOfToken(
-  token: string | undefined,
+  token: string,
   { namespace, name }: ServiceAccount,
   now: number,
 ): 'fresh' | 'due' | 'over' {
-  const claims = claimsOfJwt(token ?? '');
+  const claims = claimsOfJwt(token);
   const [begin, end] = [timeOfClaim(claims?.iat), timeOfClaim(claims?.exp)];
   if (claims?.sub !== `system:serviceaccount:${namespace}:${name}` || begin === undefined || end === undefined)
     return 'over';
   if (now >= end) return 'over';
   return now < begin + (end - begin) * renewAfter ? 'fresh' : 'due';
-}
-
-/** A new token, by the token of before, which is in this kubeconfig of ours. */
-function renewToken(kubeconfig: string, account: ServiceAccount, signal: AbortSignal): Promise<string> {
-  const merged = mergeKubeconfigs([{ text: kubeconfig, path: undefined, directory: undefined }]);
-  return withContext(readContext(merged, undefined, readFileSync), (client) => mint(client, account, signal));
 }
 
 /** Creates the account and its rights with the source's own rights, and gives its first token. */

@@ -1,8 +1,46 @@
-/** What the sources of `publish` give: clusters, how a controller reaches each, and the names of their ClusterProfiles. */
+/** What a call of `publish` asks for, and what its source gives: clusters, and how a controller reaches each. */
 
 import { hash } from 'node:crypto';
-import type { KubeconfigAccess, ResolvedCluster, ResolvedExec } from '../../diagnose/index.ts';
+import {
+  type AccessProvider,
+  ConfigurationError,
+  type KubeconfigAccess,
+  type ResolvedCluster,
+  type ResolvedExec,
+} from '../../diagnose/index.ts';
+import { Failure } from '../failure.ts';
 import { templateOf } from '../input.ts';
+import { sideBySide } from '../table.ts';
+
+export interface Settings {
+  /** `undefined` for Cluster API. */
+  readonly kubeconfig: string | undefined;
+  /** Of `--context`; none for all contexts. */
+  readonly patterns: readonly string[];
+  /** `undefined` for all. */
+  readonly namespace: string | undefined;
+  readonly providerFile: string;
+  /** Widen providers that are there already. */
+  readonly force: boolean;
+  readonly secretsNamespace: string | undefined;
+  /** Whose token is written, instead of the credential of the source. */
+  readonly serviceAccount: ServiceAccount | undefined;
+  readonly allowInsecureTls: boolean;
+  readonly clusterManager: string;
+  readonly namePattern: string | undefined;
+  readonly prune: boolean;
+  readonly isWatch: boolean;
+  readonly isDryRun: boolean;
+  readonly skipsHealth: boolean;
+}
+
+export interface ServiceAccount {
+  readonly namespace: string;
+  readonly name: string;
+  readonly clusterRole: string;
+  /** Of a token. A server may shorten it. */
+  readonly lifetimeMs: number;
+}
 
 /** The user of a kubeconfig with a credential of its own, in a kubeconfig's names. */
 export type StaticUserFields = Readonly<Record<string, string>>;
@@ -23,10 +61,14 @@ export interface ProfileName {
 
 export const fullName = ({ namespace, name }: ProfileName) => `${namespace}/${name}`;
 
-/** A cluster to publish. */
-export interface SourceCluster extends ProfileName {
+/** Where a cluster comes from, and its profile. */
+export interface Place extends ProfileName {
   /** For messages: `context prod-eu`. */
   readonly origin: string;
+}
+
+/** A cluster to publish. */
+export interface SourceCluster extends Place {
   readonly displayName: string;
   readonly cluster: ResolvedCluster;
   readonly user: SourceUser;
@@ -34,10 +76,63 @@ export interface SourceCluster extends ProfileName {
   readonly access: KubeconfigAccess;
 }
 
+/** A cluster, and the entry of its profile that a provider serves. */
+export interface Served {
+  readonly source: SourceCluster;
+  readonly entry: AccessProvider;
+}
+
 /** A cluster that cannot be published. Its profile, if there is one, is left as it is. */
-export interface Refused extends ProfileName {
-  readonly origin: string;
+export interface Refused extends Place {
   readonly message: string;
+}
+
+/** Why one cluster is not published. */
+export class Unusable extends Error {}
+
+/** What `work` gives. If it throws an `Unusable`, or finds a kubeconfig that cannot be used, the cluster is refused, and the others go on. */
+export function attempt<T>(cluster: Place, refused: Refused[], work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Unusable || error instanceof ConfigurationError)) throw error;
+    refused.push({ ...cluster, message: error instanceof Unusable ? error.message : problemsOf(error) });
+    return undefined;
+  }
+}
+
+function problemsOf({ problems }: ConfigurationError): string {
+  const texts = problems.map(({ line, path, message }) =>
+    [line === undefined ? [] : `line ${line}`, path || [], message].flat().join(': '),
+  );
+  return texts.join('; ');
+}
+
+/** Clusters that are worked on at once. */
+export const atOnce = 20;
+
+/** The same for what is asked of servers, where any error is that of one cluster; only a `Failure` is that of all. */
+export async function attemptEach<T>(
+  clusters: readonly Served[],
+  refused: Refused[],
+  signal: AbortSignal,
+  work: (cluster: Served) => Promise<T>,
+): Promise<readonly T[]> {
+  const done: T[] = [];
+  const attempts = sideBySide(clusters, atOnce, signal, async (cluster) => {
+    try {
+      return { result: await work(cluster) };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Failure || !(error instanceof Error)) throw error;
+      return { ...cluster.source, message: error.message };
+    }
+  });
+  for await (const one of attempts) {
+    if ('result' in one) done.push(one.result);
+    else refused.push(one);
+  }
+  return done;
 }
 
 /** What a source has. */

@@ -1,13 +1,12 @@
 /** `publish`: makes ClusterProfiles of the contexts of a kubeconfig, or of the clusters of Cluster API. */
 
-import { apiOf, isLabel, parseDuration, printable } from '../../diagnose/index.ts';
+import { isLabel, parseDuration, printable } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
 import { durationOf } from '../input.ts';
 import { homeOf } from '../profiles.ts';
-import { Publisher, type Result, type RoundResult, type Settings } from '../publish/round.ts';
-import type { ServiceAccount } from '../publish/secrets.ts';
-import { fullName } from '../publish/source.ts';
+import { Publisher, type Result, type RoundResult } from '../publish/round.ts';
+import { fullName, type ServiceAccount, type Settings } from '../publish/source.ts';
 import { formatTable, printData } from '../table.ts';
 import type { Call, Options } from '../verb.ts';
 
@@ -22,7 +21,7 @@ export async function run(call: Call): Promise<ExitCode> {
   const { options, signal } = call;
   const settings = await readSettings(call);
   const hub = await openHub(call);
-  const publisher = new Publisher(hub, apiOf(hub.client), settings);
+  const publisher = new Publisher(hub, settings);
   if (options.has('watch')) {
     const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);
     const { watchSource } = await import('../publish/watch.ts');
