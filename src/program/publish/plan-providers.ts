@@ -25,16 +25,6 @@ import {
 import { kubeconfigCluster } from '../kubeconfig/entries.ts';
 import { attempt, fullName, type Refused, type Served, type Settings, type SourceCluster, Unusable } from './source.ts';
 
-/** What a cluster needs: this plugin has to run for it. */
-export interface Need {
-  readonly source: SourceCluster;
-  readonly exec: ResolvedExec;
-  /** The access type of a new provider. */
-  readonly type: string;
-  /** The plugin of this package, which binds a credential to its server itself: its arguments are the operator's alone. */
-  readonly isSecretReader: boolean;
-}
-
 export interface ProviderPlan {
   readonly served: readonly Served[];
   readonly refused: readonly Refused[];
@@ -48,30 +38,30 @@ export interface ProviderPlan {
 /** `existing` are those of the provider file. */
 export function planProviders(
   existing: readonly Provider[],
-  needs: readonly Need[],
+  sources: readonly SourceCluster[],
   { clusterManager, force }: Pick<Settings, 'clusterManager' | 'force'>,
 ): ProviderPlan {
   const providers = new Map(existing.map((provider) => [provider.name, provider]));
   const changed = new Set<string>();
-  const chosen = new Map<Need, string>();
+  const chosen = new Map<SourceCluster, string>();
   const refused: Refused[] = [];
-  const use = (need: Need, provider: Provider) => {
-    chosen.set(need, provider.name);
+  const use = (source: SourceCluster, provider: Provider) => {
+    chosen.set(source, provider.name);
     providers.set(provider.name, provider);
     changed.add(provider.name);
   };
   const valid = configureProviders(existing);
-  const withoutProvider: Need[] = [];
-  for (const need of needs) {
-    attempt(need.source, refused, () => {
-      const candidates = existing.filter((provider) => isCompatible(provider, need));
-      const problems = candidates.map((provider) => problemOf(need, provider, valid, clusterManager));
+  const withoutProvider: SourceCluster[] = [];
+  for (const source of sources) {
+    attempt(source, refused, () => {
+      const candidates = existing.filter((provider) => isCompatible(provider, source));
+      const problems = candidates.map((provider) => problemOf(source, provider, valid, clusterManager));
       const fitting = candidates[problems.indexOf(undefined)];
       const [first] = candidates;
-      if (fitting) return chosen.set(need, fitting.name);
-      if (!first) return withoutProvider.push(need);
-      const wider = widened(providers.get(first.name) ?? first, need);
-      if (force) return use(need, wider);
+      if (fitting) return chosen.set(source, fitting.name);
+      if (!first) return withoutProvider.push(source);
+      const wider = widened(providers.get(first.name) ?? first, source);
+      if (force) return use(source, wider);
       const advice = 'change it, or give --force';
       throw new Unusable(
         `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: ${advice}`,
@@ -80,36 +70,36 @@ export function planProviders(
   }
   for (const group of Map.groupBy(withoutProvider, keyOfPlugin).values()) {
     const provider = newProvider(group, (name) => providers.has(name));
-    for (const need of group) {
-      attempt(need.source, refused, () => use(need, widened(providers.get(provider.name) ?? provider, need)));
+    for (const source of group) {
+      attempt(source, refused, () => use(source, widened(providers.get(provider.name) ?? provider, source)));
     }
   }
   const configured = configureProviders([...providers.values()]);
-  const served = [...chosen].flatMap(([need, name]): readonly Served[] => {
+  const served = [...chosen].flatMap(([source, name]): readonly Served[] => {
     const provider = providers.get(name);
     if (!provider) return [];
     // One of the file was found to fit.
-    const problem = changed.has(name) ? problemOf(need, provider, configured, clusterManager) : undefined;
-    if (problem === undefined) return [{ source: need.source, entry: entryOf(need, provider) }];
-    refused.push({ ...need.source, message: problem });
+    const problem = changed.has(name) ? problemOf(source, provider, configured, clusterManager) : undefined;
+    if (problem === undefined) return [{ source, entry: entryOf(source, provider) }];
+    refused.push({ ...source, message: problem });
     return [];
   });
   return { served, refused, providers: [...providers.values()], configured, changed };
 }
 
 /** Clusters with the same one share a new provider. */
-function keyOfPlugin({ exec, isSecretReader, source }: Need): string {
+function keyOfPlugin({ exec, secret, namespace }: SourceCluster): string {
   const { apiVersion, command, args, provideClusterInfo, interactiveMode } = exec;
-  const own = isSecretReader ? [args, source.namespace] : [];
+  const own = secret ? [args, namespace] : [];
   return JSON.stringify([apiVersion, command, provideClusterInfo, interactiveMode, own]);
 }
 
 /** Whether a provider runs the plugin in the same way, apart from what a profile may add. */
-function isCompatible({ execConfig }: Provider, { exec, isSecretReader }: Need): boolean {
+function isCompatible({ execConfig }: Provider, { exec, secret }: SourceCluster): boolean {
   const { apiVersion, command, args, env, provideClusterInfo = false } = execConfig;
   if (provideClusterInfo !== exec.provideClusterInfo) return false;
   // Where the plugin is on the machine of the controller is the operator's to say.
-  if (isSecretReader) return basename(command) === exec.command && isDeepStrictEqual(args ?? [], [...exec.args]);
+  if (secret) return basename(command) === exec.command && isDeepStrictEqual(args ?? [], [...exec.args]);
   return (
     apiVersion === exec.apiVersion &&
     command === exec.command &&
@@ -120,29 +110,29 @@ function isCompatible({ execConfig }: Provider, { exec, isSecretReader }: Need):
 
 /** Why a provider does not run the plugin as the cluster needs it. */
 function problemOf(
-  need: Need,
+  source: SourceCluster,
   provider: Provider,
   configured: readonly ConfiguredProvider[],
   clusterManager: string,
 ): string | undefined {
-  const { namespace, name } = need.source;
+  const { namespace, name } = source;
   const spec = { clusterManager: { name: clusterManager } };
-  const profile = { metadata: { namespace, name }, spec, status: { accessProviders: [entryOf(need, provider)] } };
+  const profile = { metadata: { namespace, name }, spec, status: { accessProviders: [entryOf(source, provider)] } };
   try {
     const { exec, ignored } = resolve(profile, configured);
     const [first] = ignored;
     if (first) return `${first.path}: ${first.reason}`;
     const isSame =
-      isDeepStrictEqual(exec.args, [...need.exec.args]) && need.exec.env.every((one) => hasVariable(exec.env, one));
-    return isSame || need.isSecretReader ? undefined : 'its arguments and variables are others';
+      isDeepStrictEqual(exec.args, [...source.exec.args]) && source.exec.env.every((one) => hasVariable(exec.env, one));
+    return isSame || source.secret ? undefined : 'its arguments and variables are others';
   } catch (error) {
-    if (error instanceof ProfileError) return withoutProfile(error.message, fullName(need.source));
+    if (error instanceof ProfileError) return withoutProfile(error.message, fullName(source));
     throw error;
   }
 }
 
 /** How the cluster is published: with what the provider lacks. */
-function entryOf({ source: { cluster }, exec }: Need, { name, execConfig }: Provider): AccessProvider {
+function entryOf({ cluster, exec }: SourceCluster, { name, execConfig }: Provider): AccessProvider {
   const { args, envs } = additionsOf(exec, execConfig);
   const extensions: readonly NamedExtension[] = [
     ...(exec.config === undefined ? [] : [{ name: extensionNames.config, extension: exec.config }]),
@@ -165,20 +155,7 @@ function additionsOf(exec: ResolvedExec, { args = [], env = [] }: ExecConfig) {
 const hasVariable = (env: readonly EnvVar[], { name, value }: EnvVar) =>
   env.some((variable) => variable.name === name && variable.value === value);
 
-/** Access types that others publish for the same plugins. */
-const typesOfCommands: Readonly<Record<string, string>> = {
-  'gke-gcloud-auth-plugin': 'google',
-  aws: 'eks',
-  'aws-iam-authenticator': 'eks',
-};
-
-/** The access type of a plugin. */
-export function typeOf(command: string): string {
-  const name = basename(command).replace(/\.\w+$/, '');
-  return typesOfCommands[name] ?? name;
-}
-
-function newProvider(group: readonly Need[], isTaken: (name: string) => boolean): Provider {
+function newProvider(group: readonly SourceCluster[], isTaken: (name: string) => boolean): Provider {
   const [first] = group;
   if (!first) throw new Error('a group has a member');
   const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = first.exec;
@@ -202,7 +179,7 @@ function newProvider(group: readonly Need[], isTaken: (name: string) => boolean)
       ...(installHint === undefined ? {} : { installHint }),
       interactiveMode,
     },
-    ...(first.isSecretReader ? { allowedProfiles: { namespaces: [first.source.namespace] } } : { allowedServers: [] }),
+    ...(first.secret ? { allowedProfiles: { namespaces: [first.namespace] } } : { allowedServers: [] }),
   };
 }
 
@@ -222,7 +199,7 @@ const isExact = {
  * With what a cluster needs. A list that the provider does not have allows everything already. Throws an `Unusable` if a value would let
  * others through too: whoever wrote the kubeconfig chose it.
  */
-function widened(provider: Provider, { source: { cluster }, exec }: Need): Provider {
+function widened(provider: Provider, { cluster, exec }: SourceCluster): Provider {
   const { args, envs } = additionsOf(exec, provider.execConfig);
   const { server, tlsServerName, proxyUrl, insecureSkipTlsVerify } = cluster;
   const isOpenToArgs = provider.profileSourcedCLIArgsPolicy === 'Append';

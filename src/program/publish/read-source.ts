@@ -1,16 +1,14 @@
 /** Reads the source of `publish`: the contexts of a kubeconfig, or the kubeconfigs that Cluster API keeps in Secrets. */
 import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import {
   createGlob,
-  errnoOf,
   hasLogin,
   type KubeconfigAccess,
   type MergedKubeconfig,
   mergeKubeconfigs,
-  type PemSource,
+  type ResolvedExec,
   readContext,
-  type StaticUser,
   secretsOfArguments,
   secretsOfEnvironment,
   textAt,
@@ -19,6 +17,7 @@ import { exitCodes, Failure } from '../failure.ts';
 import type { HubReader } from '../hub.ts';
 import { readInput } from '../input.ts';
 import { secrets } from '../resources.ts';
+import { managerLabel, secretKey } from './secrets.ts';
 import {
   attempt,
   fullName,
@@ -28,8 +27,6 @@ import {
   type Settings,
   type SourceCluster,
   type SourceContent,
-  type SourceUser,
-  type StaticUserFields,
   Unusable,
 } from './source.ts';
 
@@ -87,7 +84,8 @@ function readContexts(
       const same = `${cluster.server} ${cluster.tlsServerName ?? ''}`;
       const first = found.get(same);
       if (first) notes.push(`${place.origin}: the same cluster as ${first.origin}, which is published`);
-      else found.set(same, { ...place, displayName: context, cluster, user: userOf(access, settings), access });
+      else
+        found.set(same, { ...place, displayName: context, cluster, access, ...pluginOf(access, place.name, settings) });
     });
   }
   const leftOut = all.flatMap((place) => (place.isAsked ? [] : fullName(place)));
@@ -146,45 +144,59 @@ function checkOne(
   }
 }
 
+type Plugin = Pick<SourceCluster, 'exec' | 'type' | 'secret'>;
+
 /** Of what a service account is created with, anything will do. */
-function userOf({ exec, staticUser }: KubeconfigAccess, { serviceAccount }: Settings): SourceUser {
-  if (exec) {
-    const variables = exec.env
-      .filter((variable) => secretsOfEnvironment([variable]).length > 0)
-      .map(({ name }) => name);
-    const places = [...(secretsOfArguments(exec.args).length > 0 ? ['args'] : []), ...variables];
-    if (places.length > 0 && !serviceAccount) {
-      throw new Unusable(
-        `its exec plugin is given a secret (${places.join(', ')}), and neither a provider file nor a ClusterProfile may hold one: give it to the plugin in a file`,
-      );
-    }
-    return { kind: 'exec', exec };
-  }
+function pluginOf({ exec, staticUser }: KubeconfigAccess, name: string, settings: Settings): Plugin {
+  const { serviceAccount, secretsNamespace, clusterManager } = settings;
+  if (exec && !serviceAccount) return ownPlugin(exec);
   const { token, tokenFile, certificate, key, basic } = staticUser;
   if (basic && !token && !certificate && !serviceAccount) {
     throw new Unusable('its user has a password, which API servers have not taken since Kubernetes 1.19');
   }
   if (!token && !tokenFile && !certificate && !serviceAccount) throw new Unusable('its user has no credential');
-  const what = certificate && key ? 'a client certificate' : 'a token';
-  return { kind: 'static', what, read: () => fieldsOf(staticUser) };
-}
-
-/** Reads the files of a user. As in client-go, a token's file beats the token. */
-function fieldsOf({ token, tokenFile, certificate, key }: StaticUser): StaticUserFields {
-  const shown = tokenFile === undefined ? token : read(tokenFile).trim();
-  const pem = (source: PemSource) => Buffer.from('pem' in source ? source.pem : read(source.file)).toString('base64');
-  return {
-    ...(shown === undefined ? {} : { token: shown }),
-    ...(certificate && key ? { 'client-certificate-data': pem(certificate), 'client-key-data': pem(key) } : {}),
-  };
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new Error(`${path} cannot be read (${errnoOf(error)})`);
+  if (secretsNamespace === undefined) {
+    const what = exec ? 'a plugin' : certificate && key ? 'a client certificate' : 'a token';
+    throw new Unusable(
+      `its user has ${what}, and a ClusterProfile holds no credential: give --write-secrets NAMESPACE, or --service-account and --cluster-role for an identity of its own`,
+    );
   }
+  const args = ['--namespace', secretsNamespace, '--label', `${managerLabel}=${clusterManager}`];
+  return { exec: readsSecret(args, { name, key: secretKey }), type: secretReader, secret: 'own' };
+}
+
+function ownPlugin(exec: ResolvedExec): Plugin {
+  const variables = exec.env.filter((variable) => secretsOfEnvironment([variable]).length > 0).map(({ name }) => name);
+  const places = [...(secretsOfArguments(exec.args).length > 0 ? ['args'] : []), ...variables];
+  if (places.length > 0) {
+    throw new Unusable(
+      `its exec plugin is given a secret (${places.join(', ')}), and neither a provider file nor a ClusterProfile may hold one: give it to the plugin in a file`,
+    );
+  }
+  const name = basename(exec.command).replace(/\.\w+$/, '');
+  return { exec, type: typesOfCommands[name] ?? name };
+}
+
+/** Access types that others publish for the same plugins. */
+const typesOfCommands: Readonly<Record<string, string>> = {
+  'gke-gcloud-auth-plugin': 'google',
+  aws: 'eks',
+  'aws-iam-authenticator': 'eks',
+};
+
+const secretReader = 'kubeconfig-secretreader';
+
+/** A profile says in its `config` which Secret it is. */
+function readsSecret(args: readonly string[], config: { readonly name: string; readonly key: string }): ResolvedExec {
+  return {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: secretReader,
+    args,
+    env: [],
+    provideClusterInfo: true,
+    config,
+    interactiveMode: 'Never',
+  };
 }
 
 /** Whoever wrote a Secret must not have this machine's files read. The message shows the `code` as it shows ENOENT. */
@@ -214,8 +226,10 @@ function readClusterApi(found: readonly unknown[], settings: Settings): SourceCo
     if (namespace === undefined || cluster === undefined || secret !== `${cluster}-kubeconfig`) return [];
     const place = { origin: `secret ${namespace}/${secret}`, namespace, name: nameOf({ cluster, namespace }) };
     const access = attempt(place, refused, () => readSecret(textAt(object, 'data', key), settings));
-    const user = { kind: 'secret', secret, key } as const;
-    return access ? [{ ...place, displayName: cluster, cluster: access.access.cluster, user, access }] : [];
+    if (!access) return [];
+    const exec = readsSecret(['--namespace', namespace, '--name', '*-kubeconfig'], { name: secret, key });
+    const plugin = { exec, type: `cluster-api-${namespace}`, secret: 'of the source' } as const;
+    return [{ ...place, displayName: cluster, cluster: access.access.cluster, access, ...plugin }];
   });
   return { clusters, refused, leftOut: [], notes: [] };
 }

@@ -3,11 +3,11 @@
 import { type Api, apiOf, type Condition, type Provider } from '../../diagnose/index.ts';
 import type { HubReader } from '../hub.ts';
 import { clusterProfiles, secrets as kindOfSecrets } from '../resources.ts';
-import { type Need, planProviders, typeOf } from './plan-providers.ts';
+import { planProviders } from './plan-providers.ts';
 import { type DesiredProfile, type Health, Hysteresis, Profiles, rejectedReason } from './profiles.ts';
 import { readProviders, withProviders, writeProviders } from './provider-file.ts';
 import { readSource } from './read-source.ts';
-import { managerLabel, Secrets, secretKey } from './secrets.ts';
+import { managerLabel, Secrets } from './secrets.ts';
 import {
   attempt,
   attemptEach,
@@ -66,9 +66,9 @@ export class Publisher {
     const written = secretsNamespace === undefined ? [] : await this.#hub.list(kindOfSecrets, secretsNamespace, ours);
     const secrets = new Secrets(this.#api, this.#settings, written);
     const refused = [...content.refused];
-    const needs = this.#needsOf(content.clusters, profiles, refused);
+    const named = this.#named(content.clusters, profiles, refused);
     const file = readProviders(providerFile);
-    const plan = planProviders(file.providers, needs, this.#settings);
+    const plan = planProviders(file.providers, named, this.#settings);
     refused.push(...plan.refused);
     const writeSecrets = (clusters: readonly Served[], failed: Refused[], state = {}) =>
       attemptEach(clusters, failed, signal, async (cluster) => {
@@ -117,46 +117,23 @@ export class Publisher {
     return prune && (!isWatch || this.#vanished.has(fullName(vanished)));
   }
 
-  /** Two clusters cannot have one name: the second is refused. */
-  #needsOf(clusters: readonly SourceCluster[], profiles: Profiles, refused: Refused[]): readonly Need[] {
-    const needs = new Map<string, Need>();
-    for (const source of clusters) {
-      attempt(source, refused, () => {
-        const name = fullName(source);
-        const need = this.#needOf(source, profiles);
-        const first = needs.get(name)?.source.origin;
-        if (first === undefined) needs.set(name, need);
+  /** Those that may have their profiles. Two clusters cannot have one name: the second is refused. */
+  #named(clusters: readonly SourceCluster[], profiles: Profiles, refused: Refused[]): readonly SourceCluster[] {
+    const taken = new Map<string, SourceCluster>();
+    for (const cluster of clusters) {
+      attempt(cluster, refused, () => {
+        const name = fullName(cluster);
+        const manager = profiles.otherManagerOf(cluster);
+        if (manager !== undefined) {
+          const advice = 'choose another --name-pattern or namespace';
+          throw new Unusable(`ClusterProfile ${name} belongs to the cluster manager ${manager}: ${advice}`);
+        }
+        const first = taken.get(name)?.origin;
+        if (first === undefined) taken.set(name, cluster);
         else throw new Unusable(`its name ${name} is taken by ${first}: choose another --name-pattern`);
       });
     }
-    return [...needs.values()];
-  }
-
-  /** What a cluster needs. Throws an `Unusable`. */
-  #needOf(source: SourceCluster, profiles: Profiles): Need {
-    const { user, name, namespace } = source;
-    const { secretsNamespace, clusterManager, serviceAccount } = this.#settings;
-    const other = profiles.otherManagerOf(source);
-    if (other !== undefined) {
-      throw new Unusable(
-        `ClusterProfile ${fullName(source)} belongs to the cluster manager ${other}: choose another --name-pattern or namespace`,
-      );
-    }
-    if (user.kind === 'secret') {
-      const args = ['--namespace', namespace, '--name', '*-kubeconfig'];
-      return secretNeed(source, `cluster-api-${namespace}`, args, { name: user.secret, key: user.key });
-    }
-    if (user.kind === 'exec' && !serviceAccount) {
-      return { source, exec: user.exec, type: typeOf(user.exec.command), isSecretReader: false };
-    }
-    if (secretsNamespace === undefined) {
-      const what = user.kind === 'static' ? user.what : 'a plugin';
-      throw new Unusable(
-        `its user has ${what}, and a ClusterProfile holds no credential: give --write-secrets NAMESPACE, or --service-account and --cluster-role for an identity of its own`,
-      );
-    }
-    const args = ['--namespace', secretsNamespace, '--label', `${managerLabel}=${clusterManager}`];
-    return secretNeed(source, secretReader, args, { name, key: secretKey });
+    return [...taken.values()];
   }
 
   async #write(profiles: Profiles, cluster: Served, found: Health | undefined, signal: AbortSignal): Promise<Result> {
@@ -166,25 +143,4 @@ export class Publisher {
     const change = this.#settings.isDryRun ? 'would be written' : await profiles.write(profile, signal);
     return { profile, health: found ?? before, change };
   }
-}
-
-const secretReader = 'kubeconfig-secretreader';
-
-/** Its profile says which Secret it is. */
-function secretNeed(
-  source: SourceCluster,
-  type: string,
-  args: readonly string[],
-  config: { readonly name: string; readonly key: string },
-): Need {
-  const exec = {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command: secretReader,
-    args,
-    env: [],
-    provideClusterInfo: true,
-    config,
-    interactiveMode: 'Never',
-  } as const;
-  return { source, exec, type, isSecretReader: true };
 }

@@ -1,18 +1,22 @@
 /** What publish writes beside the profiles: Secrets on the hub, and service accounts on the clusters. */
 
+import { readFileSync } from 'node:fs';
 import {
   type Api,
   type ApiClient,
   apiOf,
   claimsOfJwt,
+  errnoOf,
   type KubeconfigAccess,
+  type PemSource,
+  type StaticUser,
   statusOf,
   textAt,
   timeOfClaim,
   withContext,
 } from '../../diagnose/index.ts';
 import { kubeconfigCluster } from '../kubeconfig/entries.ts';
-import type { ServiceAccount, Settings, SourceCluster, StaticUserFields } from './source.ts';
+import type { ServiceAccount, Settings, SourceCluster } from './source.ts';
 
 /** KEP-4322's label of profiles; the provider of these Secrets asks for it too. */
 export const managerLabel = 'x-k8s.io/cluster-manager';
@@ -42,9 +46,9 @@ export class Secrets {
    * with what is wrong.
    */
   async write(source: SourceCluster, signal: AbortSignal, { isRejected = false } = {}): Promise<void> {
-    const { name, user } = source;
-    const { secretsNamespace: namespace, clusterManager, serviceAccount } = this.#settings;
-    if (!serviceAccount && user.kind !== 'static') return;
+    const { name } = source;
+    const { secretsNamespace: namespace, clusterManager } = this.#settings;
+    if (source.secret !== 'own') return;
     const before = this.#written.get(name);
     const kubeconfig = await this.#kubeconfigOf(source, isRejected ? undefined : before?.kubeconfig, signal);
     if (kubeconfig === before?.kubeconfig) return;
@@ -76,9 +80,8 @@ export class Secrets {
   }
 
   async #kubeconfigOf(source: SourceCluster, before: string | undefined, signal: AbortSignal): Promise<string> {
-    const { user } = source;
     const { serviceAccount, clusterManager } = this.#settings;
-    if (!serviceAccount) return kubeconfigText(source, source.name, user.kind === 'static' ? user.read() : {});
+    if (!serviceAccount) return kubeconfigText(source, source.name, fieldsOf(source.access.staticUser));
     const { namespace, name, clusterRole } = serviceAccount;
     const userName = `${namespace}:${name}, ClusterRole ${clusterRole}`;
     const known = before === undefined ? undefined : readWritten(before);
@@ -110,8 +113,26 @@ function readWritten(text: string) {
   };
 }
 
+/** A user of a kubeconfig. Reads its files; as in client-go, a token's file beats the token. */
+function fieldsOf({ token, tokenFile, certificate, key }: StaticUser): Readonly<Record<string, string>> {
+  const shown = tokenFile === undefined ? token : read(tokenFile).trim();
+  const pem = (source: PemSource) => Buffer.from('pem' in source ? source.pem : read(source.file)).toString('base64');
+  return {
+    ...(shown === undefined ? {} : { token: shown }),
+    ...(certificate && key ? { 'client-certificate-data': pem(certificate), 'client-key-data': pem(key) } : {}),
+  };
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`${path} cannot be read (${errnoOf(error)})`);
+  }
+}
+
 /** A kubeconfig of one cluster. The same input gives the same text. */
-function kubeconfigText({ name, cluster }: SourceCluster, userName: string, user: StaticUserFields): string {
+function kubeconfigText({ name, cluster }: SourceCluster, userName: string, user: object): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',

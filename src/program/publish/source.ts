@@ -42,17 +42,6 @@ export interface ServiceAccount {
   readonly lifetimeMs: number;
 }
 
-/** The user of a kubeconfig with a credential of its own, in a kubeconfig's names. */
-export type StaticUserFields = Readonly<Record<string, string>>;
-
-/** How a controller gets the credential of a cluster. */
-export type SourceUser =
-  | { readonly kind: 'exec'; readonly exec: ResolvedExec }
-  /** Never into a profile: into a Secret, with `--write-secrets`. `read` reads its files, and throws an `Error` that says why not. */
-  | { readonly kind: 'static'; readonly what: string; readonly read: () => StaticUserFields }
-  /** A kubeconfig in a Secret that is there already, in the namespace of the profile. */
-  | { readonly kind: 'secret'; readonly secret: string; readonly key: string };
-
 /** Of the ClusterProfile of a cluster. */
 export interface ProfileName {
   readonly namespace: string;
@@ -67,13 +56,20 @@ export interface Place extends ProfileName {
   readonly origin: string;
 }
 
-/** A cluster to publish. */
+/** A cluster to publish, and the plugin that gives a controller its credential. */
 export interface SourceCluster extends Place {
   readonly displayName: string;
   readonly cluster: ResolvedCluster;
-  readonly user: SourceUser;
   /** The source's own rights. */
   readonly access: KubeconfigAccess;
+  readonly exec: ResolvedExec;
+  /** The access type of a new provider. */
+  readonly type: string;
+  /**
+   * The Secret that the plugin of this package reads: one of publish, or one of the source. That plugin binds a credential to its server
+   * itself, and its arguments are the operator's alone. `undefined` for any other plugin.
+   */
+  readonly secret?: 'own' | 'of the source' | undefined;
 }
 
 /** A cluster, and the entry of its profile that a provider serves. */

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Provider } from '../../../src/diagnose/index.ts';
-import { type Need, planProviders } from '../../../src/program/publish/plan-providers.ts';
+import { planProviders } from '../../../src/program/publish/plan-providers.ts';
 import { type Health, Hysteresis } from '../../../src/program/publish/profiles.ts';
 import { withProviders } from '../../../src/program/publish/provider-file.ts';
 import { stateOfToken } from '../../../src/program/publish/secrets.ts';
-import { profileNamer } from '../../../src/program/publish/source.ts';
+import { profileNamer, type SourceCluster } from '../../../src/program/publish/source.ts';
 
 describe('profileNamer', () => {
   const nameOf = profileNamer('{context}', ['context', 'cluster']);
@@ -27,18 +27,18 @@ describe('profileNamer', () => {
   });
 });
 
-const needOf = (name: string, exec: Partial<Need['exec']>, cluster: object = {}): Need => ({
-  source: {
-    origin: name,
-    namespace: 'fleet',
-    name,
-    cluster: {
-      server: `https://${name}.example.dev`,
-      insecureSkipTlsVerify: false,
-      disableCompression: false,
-      ...cluster,
-    },
-  } as Need['source'], // the rest is not read
+const needOf = (name: string, exec: Partial<SourceCluster['exec']>, cluster: object = {}): SourceCluster => ({
+  origin: name,
+  namespace: 'fleet',
+  name,
+  displayName: name,
+  cluster: {
+    server: `https://${name}.example.dev`,
+    insecureSkipTlsVerify: false,
+    disableCompression: false,
+    ...cluster,
+  },
+  access: {} as SourceCluster['access'], // not read
   exec: {
     apiVersion: 'client.authentication.k8s.io/v1',
     command: '/bin/aws',
@@ -49,11 +49,10 @@ const needOf = (name: string, exec: Partial<Need['exec']>, cluster: object = {})
     ...exec,
   },
   type: 'eks',
-  isSecretReader: false,
 });
 
 describe('planProviders', () => {
-  const plan = (existing: readonly Provider[], needs: readonly Need[], force = false) =>
+  const plan = (existing: readonly Provider[], needs: readonly SourceCluster[], force = false) =>
     planProviders(existing, needs, { clusterManager: 'publish', force });
 
   test('lists proxies, server names and insecure TLS only where a cluster needs them', () => {
