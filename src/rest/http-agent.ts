@@ -2,8 +2,15 @@
  * Ways into the dispatcher for other HTTP clients: an agent for those built on `node:http`, which reads their requests inside this
  * process, as a server would; and watches of client-node, which would end at any error.
  */
-import type { Agent, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { Duplex, PassThrough } from 'node:stream';
+import type {
+  Agent,
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  Server,
+  ServerResponse,
+} from 'node:http';
+import { type Duplex, duplexPair, PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Dispatcher } from 'undici';
 import { ConnectionError } from '../errors/index.ts';
@@ -37,9 +44,7 @@ export function createHttpAgent(dispatcher: AuthenticatedDispatcher, watches: Di
       done(originRefusal(dispatcher, wanted));
       return undefined;
     }
-    const [client, served] = PairedSocket.pair();
-    server.emit('connection', served);
-    return client;
+    return connectTo(server);
   };
   // One connection for each request: it costs nothing, and none is left over.
   return Object.assign(new (isTls ? https : http).Agent({ keepAlive: false }), { createConnection });
@@ -73,8 +78,7 @@ async function forward(
     // Discards what the server did not read.
     request.unpipe().resume();
   } catch (error) {
-    const { socket }: { readonly socket: unknown } = request;
-    if (socket instanceof PairedSocket) socket.failOther(error instanceof Error ? error : new Error(String(error)));
+    clientEnds.get(request.socket)?.destroy(error instanceof Error ? error : new Error(String(error)));
   }
 }
 
@@ -83,84 +87,43 @@ function endToEnd(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !hopByHop.has(name) && name !== 'trailer'));
 }
 
-/** Acts as a verified TLS socket for clients that look: the connection to the server behind it has been verified. */
-class PairedSocket extends Duplex {
-  readonly encrypted = true;
-  readonly authorized = true;
-  #other: PairedSocket | undefined;
-  /** The other end waits until this one is read. */
-  #written: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
+/** The ends of connections that clients have, by those that this process reads. */
+const clientEnds = new WeakMap<object, Duplex>();
 
-  static pair(): readonly [client: PairedSocket, server: PairedSocket] {
-    const client = new PairedSocket();
-    const server = new PairedSocket();
-    client.#join(server);
-    server.#join(client);
-    return [client, server];
-  }
-
-  #join(other: PairedSocket): void {
-    this.#other = other;
-  }
-
-  /** Ends both ends: requests on the other one fail with this error. */
-  failOther(error: Error): void {
-    this.#other?.destroy(error);
-  }
-
-  /** As a socket does, emits `timeout` after this many milliseconds without data; 0 turns it off. */
-  setTimeout(ms: number, onTimeout?: () => void): this {
-    clearTimeout(this.#timer);
-    this.#timer = ms > 0 ? setTimeout(() => this.emit('timeout'), ms).unref() : undefined;
-    if (onTimeout && ms > 0) this.once('timeout', onTimeout);
-    return this;
-  }
-
+/**
+ * Connects to a server in this process. The connection acts as a verified TLS socket for clients that look: the one to the cluster behind it
+ * has been verified.
+ */
+function connectTo(server: Server): Duplex {
+  const [client, served] = duplexPair();
+  clientEnds.set(served, client);
+  let timer: NodeJS.Timeout | undefined;
+  // An error is for its own end only.
+  served.once('close', () => client.destroy());
+  client.once('close', () => {
+    clearTimeout(timer);
+    served.destroy();
+  });
+  server.emit('connection', served);
+  const refresh = () => timer?.refresh();
   /** These mean something only to a network socket. */
-  setKeepAlive(): this {
-    return this;
-  }
-
-  setNoDelay(): this {
-    return this;
-  }
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
-  }
-
-  override _read(): void {
-    const written = this.#written;
-    this.#written = undefined;
-    written?.();
-  }
-
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.#timer?.refresh();
-    const other = this.#other;
-    if (!other || other.destroyed) return done();
-    other.#timer?.refresh();
-    if (other.push(chunk)) done();
-    else other.#written = done;
-  }
-
-  override _final(done: () => void): void {
-    this.#other?.push(null);
-    done();
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    clearTimeout(this.#timer);
-    const other = this.#other;
-    // The error is for this end only.
-    process.nextTick(() => other?.destroy());
-    done(error);
-  }
+  const ignore = () => client;
+  return Object.assign(client, {
+    encrypted: true,
+    authorized: true,
+    setKeepAlive: ignore,
+    setNoDelay: ignore,
+    ref: ignore,
+    unref: ignore,
+    /** As a socket does, emits `timeout` after this many milliseconds without data; 0 turns it off. */
+    setTimeout(ms: number, onTimeout?: () => void): Duplex {
+      clearTimeout(timer);
+      timer = ms > 0 ? setTimeout(() => client.emit('timeout'), ms).unref() : undefined;
+      if (onTimeout && ms > 0) client.once('timeout', onTimeout);
+      for (const end of [client, served]) end.off('data', refresh).on('data', refresh);
+      return client;
+    },
+  });
 }
 
 /** Milliseconds until a watch that has not begun fails with the reason: client-node gives up after 30 s, and no longer says why. */
@@ -172,23 +135,15 @@ export function isWatch(url: string): boolean {
 }
 
 /** A dispatcher for watches on top of the authenticated one. */
-export class WatchDispatcher extends Dispatcher {
-  readonly #inner: AuthenticatedDispatcher;
-  readonly #patienceMs: number;
-
-  constructor(inner: AuthenticatedDispatcher, patienceMs = defaultPatienceMs) {
-    super();
-    this.#inner = inner;
-    this.#patienceMs = patienceMs;
-  }
-
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    if (isForeign(handler)) return this.#inner.dispatch(options, handler);
+export function watchesOf(inner: AuthenticatedDispatcher, longestMs = defaultPatienceMs): Dispatcher {
+  const dispatch: Dispatcher['dispatch'] = (options, handler) => {
+    if (isForeign(handler)) return inner.dispatch(options, handler);
     // A watch that continues from a version is an informer's, which continues only after client-node's own timeout.
-    const patienceMs = isResumed(options.path) ? undefined : this.#patienceMs;
-    const watch = new WatchRequest(this.#inner, options, handler, patienceMs);
-    return this.#inner.watch(options, watch, performance.now() + (patienceMs ?? Number.POSITIVE_INFINITY));
-  }
+    const patienceMs = isResumed(options.path) ? undefined : longestMs;
+    const watch = new WatchRequest(inner, options, handler, patienceMs);
+    return inner.watch(options, watch, performance.now() + (patienceMs ?? Number.POSITIVE_INFINITY));
+  };
+  return Object.assign(new Dispatcher(), { dispatch });
 }
 
 class WatchRequest extends Relay {

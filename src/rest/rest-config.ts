@@ -25,7 +25,7 @@ import {
   readKubeconfig,
 } from './from-kubeconfig.ts';
 import { generatedClient } from './generated-client.ts';
-import { createHttpAgent, isWatch, WatchDispatcher } from './http-agent.ts';
+import { createHttpAgent, isWatch, watchesOf } from './http-agent.ts';
 import { KubeConfigFace } from './kube-config-face.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { refuseInPreview } from './request/preview.ts';
@@ -56,7 +56,7 @@ export class RestConfig extends KubeConfigFace {
     this.#parts = parts;
     this.access = printedWithoutValues(access, { json: true });
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination, preview);
-    this.#watchDispatcher = new WatchDispatcher(this.#dispatcher);
+    this.#watchDispatcher = watchesOf(this.#dispatcher);
     // `const { fetch } = config`, and other clients that take a fetch.
     this.fetch = this.fetch.bind(this);
     Object.freeze(this);

@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, HttpMethod, KubeConfig, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
 import { type Dispatcher, fetch } from 'undici';
 import { ConnectionError, type RestConfig } from '../../src/index.ts';
-import { defaultPatienceMs, WatchDispatcher } from '../../src/rest/http-agent.ts';
+import { defaultPatienceMs, watchesOf } from '../../src/rest/http-agent.ts';
 import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
 
@@ -139,8 +139,8 @@ describe('a watch', { concurrency: true }, () => {
   };
 
   /** A dispatcher for watches whose times are short. */
-  function impatient(config: RestConfig): WatchDispatcher {
-    return new WatchDispatcher(authenticated(config.dispatcher), 3_000);
+  function impatient(config: RestConfig): Dispatcher {
+    return watchesOf(authenticated(config.dispatcher), 3_000);
   }
 
   /** Has the credential and a connection, which take longer on a busy machine than a watch waits here. */
