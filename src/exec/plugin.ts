@@ -3,12 +3,12 @@
  * the file, and `process.ts` starts it. It must not know of caches, requests or connections.
  */
 import { isatty } from 'node:tty';
-import type { ClusterOfError } from '../errors/index.ts';
-import { emit, type RunEnd, type RunReason, stateOf } from '../observability/telemetry.ts';
+import { emit, type RunEnd, stateOf } from '../observability/telemetry.ts';
 import { passwordsOfAddresses, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { abortable } from '../util/abortable.ts';
 import { type Credential, maxAnswerBytes } from './credential.ts';
-import { decodeExecCredential, type ExecResponse, encodeExecCredential } from './exec-credential.ts';
+import { describeCredential, type Refresh } from './credential-source.ts';
+import { decodeExecCredential, encodeExecCredential } from './exec-credential.ts';
 import { environmentOf, fieldsOf, inputProblem, lineOf, type PluginCall, type PluginOptions } from './plugin-call.ts';
 import { runExecutable } from './plugin-executable.ts';
 import { failure, readAnswer, shownStderr, toPluginError } from './plugin-outcome.ts';
@@ -16,16 +16,9 @@ import type { Ended } from './process.ts';
 import { type RunHistory, withinRunLimit } from './run-limit.ts';
 
 /** Why the plugin runs, and the history of its runs. */
-export interface Previous {
-  readonly reason: RunReason;
-  /** The server's answer to the credential before (v1alpha1). */
-  readonly response?: ExecResponse | undefined;
-  /** Of the credentials before: the plugin may write them on stderr. */
-  readonly secrets: readonly string[];
+export interface Previous extends Refresh {
   /** How the last run of its input ended. */
   readonly history: RunHistory;
-  /** The cluster that asked for it, for the log. */
-  readonly cluster?: ClusterOfError | undefined;
   /** Receives the end of the process before its answer is read. It holds the answer, so it must never be logged. */
   readonly onEnded?: (ended: Ended) => void;
 }
@@ -109,13 +102,6 @@ async function runReported(
     end({ state: stateOf(code), code, ...how }, reason);
     throw failed;
   }
-}
-
-/** Never the credential itself. */
-export function describeCredential({ authorization, keyPair, expiresAt }: Credential): string {
-  const what = [authorization === undefined ? [] : ['a token'], keyPair ? ['a client certificate'] : []].flat();
-  const until = expiresAt === undefined ? 'without an expiry' : `good until ${new Date(expiresAt).toISOString()}`;
-  return what.length === 0 ? 'nothing' : `${what.join(' and ')}, ${until}`;
 }
 
 async function run(

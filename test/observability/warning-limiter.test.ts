@@ -91,7 +91,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       await request();
     },
     passes: ({ answer }) => answer(token),
-    warning: /a refresh ahead of expiry failed, and the old credential stays in use: .* exit code 4/,
+    warning: /a refresh in the background failed, and the old credential stays in use: .* exit code 4/,
   },
   'a server that refuses the credential': {
     comes: (pair) => each(pair, (cluster) => cluster.setTokens({})),

@@ -157,7 +157,7 @@ describe('inspect of a config', () => {
     await config.ready();
     assert.match(
       inspect(config),
-      /^RestConfig \{\n {2}name: 'kubeconfig, context \S+',\n {2}server: '\S+',\n {2}provider: 'kubeconfig',\n {2}state: 'a token or password'\n\}$/,
+      /^RestConfig \{\n {2}name: 'kubeconfig, context \S+',\n {2}server: '\S+',\n {2}provider: 'kubeconfig',\n {2}state: 'a token, without an expiry'\n\}$/,
     );
     const anonymous = load(t, { cluster: clusterOf(cluster), exec: null, user: {} });
     await anonymous.ready();

@@ -42,7 +42,7 @@ describe('what stands beside exec (A.7, B.17)', () => {
       await namespaces(rotating);
       return warnings.length > 0;
     });
-    const kept = /kubeconfig, user bob: client-key: .* cannot be read \(ENOENT\): .*; .* stays in use/;
+    const kept = /the old credential stays in use: kubeconfig, user bob: client-key: .* cannot be read \(ENOENT\): /;
     assert.match(warnings[0] ?? '', kept);
   });
 
