@@ -58,6 +58,9 @@ export abstract class CredentialSource {
     this.#clock = clock;
   }
 
+  /** What `supply` does, for messages: `the plugin runs`. */
+  protected abstract readonly supplying: string;
+
   /** Gets a credential: runs the plugin, or reads the files. */
   protected abstract supply(refresh: Refresh): Promise<Credential>;
 
@@ -85,7 +88,7 @@ export abstract class CredentialSource {
   /** In words: whether there is a credential, and until when. */
   get state(): string {
     if (this.#current && this.#isUsable(this.#current, this.#clock())) return describeCredential(this.#current);
-    if (this.#running) return 'waits for a credential';
+    if (this.#running) return this.supplying;
     if (this.#failure instanceof CredentialsError) return `no credential: ${this.#failure.code}`;
     return this.#current ? 'the credential has expired' : 'no credential yet';
   }

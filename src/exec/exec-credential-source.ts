@@ -16,6 +16,7 @@ export interface SourceOptions extends PluginOptions {
 const inUseMs = 900_000;
 
 export class ExecCredentialSource extends CredentialSource {
+  protected override readonly supplying = 'the plugin runs';
   readonly #call: PluginCall;
   readonly #options: SourceOptions;
   readonly #history: RunHistory = {};

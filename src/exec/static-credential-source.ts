@@ -19,6 +19,7 @@ export interface StaticOptions {
 export const rereadMs = 60_000;
 
 export class StaticCredentialSource extends CredentialSource {
+  protected override readonly supplying = 'its files are read';
   readonly #where: string;
   readonly #user: StaticUser;
   readonly #hasFiles: boolean;
