@@ -1,8 +1,7 @@
 /** Turns flags into providers, by way of drafts in the shape of the provider file. Pure; reports every problem. */
 import { parseDocument } from 'yaml';
 import type { Problem } from '../errors/index.ts';
-import type { ConfiguredProvider } from './provider.ts';
-import { parseProviders, providerFieldPaths } from './provider-schema.ts';
+import { type ConfiguredProvider, providerFieldPaths, providerProblems, providersSchema } from './provider-schema.ts';
 import { suggestion } from './schema-problems.ts';
 
 /** A provider that is being built from flags, in the shape of the provider file. */
@@ -142,9 +141,9 @@ function shape({ name, fields }: Draft): object {
 
 /** Returns the provider of a draft, or `undefined` after reporting its problems. */
 export function finish(draft: Draft, problems: Problem[]): ConfiguredProvider | undefined {
-  const parsed = parseProviders({ providers: [shape(draft)] });
-  if ('problems' in parsed) {
-    for (const { path, message } of parsed.problems) {
+  const { data, error } = providersSchema.safeParse({ providers: [shape(draft)] });
+  if (!data) {
+    for (const { path, message } of providerProblems(error)) {
       const field = path.replace(/^providers\[0\]\./, '');
       const option = [...draft.fields.keys()].find((key) => field.startsWith(key));
       const flag = shownFlag('clusterprofile-access-provider-option', `${draft.name}=${option ?? field}`);
@@ -152,7 +151,7 @@ export function finish(draft: Draft, problems: Problem[]): ConfiguredProvider | 
     }
     return undefined;
   }
-  const [provider] = parsed.providers;
+  const [provider] = data.providers;
   if (!provider || draft.fields.has('execConfig.apiVersion')) return provider;
   // The KEP's example plugin always answers in v1beta1. Both versions have the same fields.
   const acceptedVersions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const;

@@ -6,8 +6,8 @@ import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { optionalText } from './cluster-profile.ts';
-import { keysOf, mustBe, schemaProblems } from './schema-problems.ts';
-import { kubernetesYaml, parseYaml, type YamlText } from './yaml-text.ts';
+import { keysOf, mustBe } from './schema-problems.ts';
+import { checkYaml, kubernetesYaml } from './yaml-text.ts';
 
 /** One kubeconfig. */
 export interface KubeconfigText {
@@ -70,7 +70,7 @@ const entries = (field: string) =>
     .nullish()
     .transform((value) => value ?? []);
 
-const kubeconfigSchema = z.object(
+const kubeconfigFields = z.object(
   {
     apiVersion: anyText.refine((version) => version === undefined || version === 'v1', mustBe('v1')),
     kind: anyText.refine((kind) => kind === undefined || kind === 'Config', mustBe('Config: this is no kubeconfig')),
@@ -82,6 +82,8 @@ const kubeconfigSchema = z.object(
   },
   mustBe('an object with clusters, users and contexts'),
 );
+// As in client-go: an empty file is an empty kubeconfig.
+const kubeconfigSchema = z.preprocess((content) => content ?? {}, kubeconfigFields);
 
 /** @throws ConfigurationError (`KUBECONFIG_INVALID`) with every file that cannot be parsed at all */
 export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeconfig {
@@ -98,12 +100,11 @@ export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeco
   const reports: Report[] = [];
   for (const { text, path, directory } of texts) {
     const where = texts.length > 1 && path !== undefined ? { file: path } : {};
-    const parsed = readKubeconfigText(text);
-    problems.push(...parsed.problems.map((problem) => ({ ...where, ...problem })));
-    const { content } = parsed;
+    const { data: content, problems: found, placeOf } = checkYaml(text, kubeconfigSchema, { dialect: kubernetesYaml });
+    problems.push(...found.map((problem) => ({ ...where, ...problem })));
     if (!content) continue;
     const report: Report = (at, message) => {
-      problems.push({ ...where, path: at, message, ...(at === '' ? {} : parsed.placeOf(keysOf(at))) });
+      problems.push({ ...where, path: at, message, ...(at === '' ? {} : placeOf(keysOf(at))) });
     };
     reports.push(report);
     const file: KubeconfigFile = {
@@ -132,23 +133,4 @@ export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeco
 /** `kubeconfig /home/me/.kube/config`, for messages. */
 export function nameOf(paths: readonly (string | undefined)[]): string {
   return ['kubeconfig', paths.filter((path) => path !== undefined).join(', ')].join(' ').trim();
-}
-
-/** One kubeconfig, whose entries are not checked yet. It has no `content` if it cannot be parsed at all. */
-interface ParsedKubeconfig extends Pick<YamlText, 'placeOf' | 'problems'> {
-  readonly content?: z.output<typeof kubeconfigSchema> | undefined;
-}
-
-function readKubeconfigText(text: string): ParsedKubeconfig {
-  const yaml = parseYaml(text, kubernetesYaml);
-  if (!('content' in yaml)) return { ...yaml, placeOf: () => ({ line: 1, column: 1 }) };
-  const { content, problems, placeOf } = yaml;
-  // As in client-go: an empty file is an empty kubeconfig.
-  const parsed = kubeconfigSchema.safeParse(content ?? {});
-  const found = schemaProblems(parsed.error).map(({ path, keys, message }) => ({
-    path,
-    message,
-    ...(keys.length === 0 ? {} : placeOf(keys)),
-  }));
-  return { content: parsed.data, problems: [...problems, ...found], placeOf };
 }

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import {
+  type ApiVersion,
   apiVersions,
-  type ConfiguredProvider,
   cliArgsPolicies,
   type EnvVar,
   envNameProblem,
@@ -12,9 +12,9 @@ import {
   lastOfEachName,
   type Provider,
 } from './provider.ts';
-import { mustBe, type SchemaProblem, schemaProblems, suggestion } from './schema-problems.ts';
+import { mustBe, schemaProblems, suggestion } from './schema-problems.ts';
 import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
-import { readYaml } from './yaml-text.ts';
+import { checkYaml } from './yaml-text.ts';
 
 const noNul = { error: 'holds a NUL character, which no process can be given' };
 const withoutNul = (value: string) => !value.includes('\0');
@@ -89,7 +89,7 @@ const allowedProfilesSchema = z
     error: 'names nothing: give namespaces, clusterManagers, or both',
   });
 
-const providerSchema = z.strictObject(
+const providerFields = z.strictObject(
   {
     name: nonEmpty('the name of an access type').describe('the name of an access type of ClusterProfiles'),
     execConfig: execConfigSchema.describe('the credential plugin, as a kubeconfig has it'),
@@ -128,14 +128,26 @@ const providerSchema = z.strictObject(
   mustBe('an object with name and execConfig'),
 );
 
+/** A provider as it was given, and the versions that its plugin may answer in. */
+const providerSchema = providerFields.transform((provider) => {
+  const acceptedVersions: readonly ApiVersion[] = [provider.execConfig.apiVersion];
+  return { ...provider, acceptedVersions };
+});
+
+/** A validated provider: its rules for profiles are parsed, and everything else has its default. */
+export type ConfiguredProvider = z.output<typeof providerSchema>;
+
 /** @internal The provider file's own schema: its only field is `providers`. */
 export const providersSchema = z.strictObject(
   { providers: z.array(providerSchema, mustBe('a list of providers')).superRefine(refuseDuplicates) },
-  mustBe('an object with the field providers'),
+  {
+    error: ({ input }) =>
+      input === null ? 'is empty: it must hold the field providers' : 'must be an object with the field providers',
+  },
 );
 
 const knownFields = {
-  provider: Object.keys(providerSchema.shape),
+  provider: Object.keys(providerFields.shape),
   execConfig: Object.keys(execConfigSchema.shape),
 };
 /** Paths that `--clusterprofile-access-provider-option` may set. */
@@ -144,24 +156,16 @@ export const providerFieldPaths: readonly string[] = [
   ...knownFields.execConfig.map((field) => `execConfig.${field}`),
 ];
 
-/** Validates the content of a provider file, or the constructor's list wrapped in `{ providers }`. */
-export function parseProviders(
-  content: unknown,
-): { readonly providers: readonly ConfiguredProvider[] } | { readonly problems: readonly SchemaProblem[] } {
-  const parsed = providersSchema.safeParse(content);
-  if (!parsed.success) return { problems: schemaProblems(parsed.error, { known: fieldsAt }) };
-  const withVersions = (provider: z.output<typeof providerSchema>): ConfiguredProvider => ({
-    ...provider,
-    acceptedVersions: [provider.execConfig.apiVersion],
-  });
-  return { providers: parsed.data.providers.map(withVersions) };
-}
-
 /** Validates providers given in code. */
 export function configureProviders(providers: readonly Provider[]): readonly ConfiguredProvider[] {
-  const parsed = parseProviders({ providers });
-  if ('problems' in parsed) throw new ConfigurationError('PROVIDER_INVALID', 'providers', parsed.problems);
-  return parsed.providers;
+  const { data, error } = providersSchema.safeParse({ providers });
+  if (data) return data.providers;
+  throw new ConfigurationError('PROVIDER_INVALID', 'providers', providerProblems(error));
+}
+
+/** What is wrong with a list of providers, in the shape of a provider file. */
+export function providerProblems(error: z.ZodError | undefined): readonly Problem[] {
+  return schemaProblems(error, { known: fieldsAt });
 }
 
 /** The second provider of a name could never be used. */
@@ -187,19 +191,9 @@ function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
  * @throws {ConfigurationError} with every problem, its line and its path
  */
 export function parseProviderFile(text: string, path: string): readonly ConfiguredProvider[] {
-  const invalid = (problems: readonly Problem[]) =>
-    new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, problems);
-  const { content, problems: twice, placeOf } = readYaml(text, invalid);
-  if (content === null || content === undefined) {
-    throw invalid([{ path: '', message: 'is empty: it must hold the field providers' }]);
-  }
-  const parsed = parseProviders(content);
-  if ('providers' in parsed && twice.length === 0) return parsed.providers;
-  const problems = 'providers' in parsed ? [] : parsed.problems;
-  throw invalid([
-    ...twice,
-    ...problems.map(({ path: field, keys, message }) => ({ path: field, ...placeOf(keys), message })),
-  ]);
+  const { data, problems } = checkYaml(text, providersSchema, { known: fieldsAt });
+  if (data && problems.length === 0) return data.providers;
+  throw new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, problems);
 }
 
 /** Returns which rules of a hardened controller a provider lacks: where its credential may go, and what profiles may add. */

@@ -1,6 +1,4 @@
 /** The configuration of an access type. */
-import type { UrlPattern } from './url-pattern.ts';
-
 /** What the plugin may do with the terminal: `Never`, `IfAvailable` or `Always`, as in a kubeconfig. */
 export const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const;
 export type InteractiveMode = (typeof interactiveModes)[number];
@@ -88,23 +86,6 @@ export interface Provider {
    * @default any
    */
   readonly allowedArgs?: readonly string[];
-}
-
-/** A validated provider: its rules for profiles are parsed, and everything else has its default. */
-export interface ConfiguredProvider {
-  readonly name: string;
-  readonly allowedProfiles?: { readonly [K in keyof AllowedProfiles]: AllowedProfiles[K] | undefined } | undefined;
-  readonly allowedServers?: readonly UrlPattern[] | undefined;
-  readonly allowedServerNames?: readonly UrlPattern[] | undefined;
-  readonly allowedProxies?: readonly UrlPattern[] | undefined;
-  readonly allowedEnvVars?: readonly string[] | undefined;
-  readonly allowedArgs?: readonly string[] | undefined;
-  readonly execConfig: Required<Omit<ExecConfig, 'installHint'>> & { readonly installHint?: string | undefined };
-  readonly profileSourcedCLIArgsPolicy: CLIArgsPolicy;
-  readonly profileSourcedEnvVarsPolicy: EnvVarsPolicy;
-  readonly allowInsecureTLS: boolean;
-  /** Versions that the plugin may answer in. */
-  readonly acceptedVersions: readonly ApiVersion[];
 }
 
 /** Checks the name of a variable: the kernel refuses `=` and NUL, and this package sets the exec info. */

@@ -9,25 +9,21 @@ export interface SchemaProblem extends Problem {
   readonly keys: readonly PropertyKey[];
 }
 
-interface UnknownKeys {
-  /** What a key should be, for messages: `an option`. */
-  readonly what?: string;
-  /** The keys that the object at a path may have. */
-  readonly known: (path: readonly PropertyKey[]) => readonly string[];
-}
+/** The keys that the object at a path may have. */
+export type KnownKeys = (path: readonly PropertyKey[]) => readonly string[];
 
 /** The rule of a schema, for its message. */
 export const mustBe = (what: string) => ({ error: `must be ${what}` });
 
-/** Reports each unknown key separately, with the nearest known one. */
+/** Reports each unknown key separately, with the nearest known one. `what` is what a key should be. */
 export function schemaProblems(
   error: z.ZodError | undefined,
-  { what = 'a known field', known }: UnknownKeys = { known: () => [] },
+  { what = 'a known field', known }: { readonly what?: string; readonly known?: KnownKeys | undefined } = {},
 ): readonly SchemaProblem[] {
   return (error?.issues ?? []).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys')
       return [{ path: fieldPath(issue.path), keys: issue.path, message: issue.message }];
-    const others = known(issue.path);
+    const others = known?.(issue.path) ?? [];
     return issue.keys.map((key) => {
       const keys = [...issue.path, key];
       const all = others.length > 0 ? `; known are ${others.join(', ')}` : '';

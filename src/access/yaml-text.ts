@@ -1,5 +1,7 @@
 import { type Document, isNode, isScalar, LineCounter, parseAllDocuments, parseDocument, type Tags } from 'yaml';
-import type { ConfigurationError, Problem } from '../errors/index.ts';
+import type { z } from 'zod';
+import type { Problem } from '../errors/index.ts';
+import { type KnownKeys, schemaProblems } from './schema-problems.ts';
 
 /** The content of a JSON or YAML file, and the places of its fields. */
 export interface YamlText {
@@ -29,15 +31,31 @@ export function parseYaml(text: string, dialect?: typeof kubernetesYaml): YamlTe
   return readDocument(document, lines, dialect !== undefined);
 }
 
-/** Reads JSON or YAML. Throws the error that `invalid` makes of the problems if the text cannot be parsed. */
-export function readYaml(
+/** A text that was checked with a schema. */
+export interface CheckedText<T> extends Omit<YamlText, 'content'> {
+  /** As it was written; `undefined` if it is neither JSON nor YAML. */
+  readonly content: unknown;
+  /** `undefined` if the schema refuses it. */
+  readonly data: T | undefined;
+}
+
+/** Reads JSON or YAML, and checks it. The problems of both have their places. */
+export function checkYaml<T extends z.ZodType>(
   text: string,
-  invalid: (problems: readonly Problem[]) => ConfigurationError,
-  dialect?: typeof kubernetesYaml,
-): YamlText {
-  const read = parseYaml(text, dialect);
-  if ('content' in read) return read;
-  throw invalid(read.problems);
+  schema: T,
+  { known, dialect }: { readonly known?: KnownKeys; readonly dialect?: typeof kubernetesYaml } = {},
+): CheckedText<z.output<T>> {
+  const yaml = parseYaml(text, dialect);
+  if (!('content' in yaml))
+    return { ...yaml, content: undefined, data: undefined, placeOf: () => ({ line: 1, column: 1 }) };
+  const { content, placeOf } = yaml;
+  const parsed = schema.safeParse(content);
+  const found = schemaProblems(parsed.error, { known }).map(({ path, keys, message }) => ({
+    path,
+    ...placeOf(keys),
+    message,
+  }));
+  return { content, data: parsed.data, problems: [...yaml.problems, ...found], placeOf };
 }
 
 /** Each document of a text as Kubernetes reads it, or why it cannot be read. Empty documents are left out. */

@@ -19,13 +19,17 @@ export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 export {
   type ApiVersion,
   apiVersions,
-  type ConfiguredProvider,
   type EnvVar,
   type ExecConfig,
   interactiveModes,
   type Provider,
 } from '../access/provider.ts';
-export { configureProviders, parseProviderFile } from '../access/provider-schema.ts';
+export {
+  type ConfiguredProvider,
+  configureProviders,
+  parseProviderFile,
+  providersSchema,
+} from '../access/provider-schema.ts';
 export {
   printedWithoutValues,
   profileName,
@@ -41,7 +45,7 @@ export {
   type UrlPattern,
   withoutLastSlashes,
 } from '../access/url-pattern.ts';
-export { kubernetesTags, kubernetesYaml, parseYaml, readManifests, readYaml } from '../access/yaml-text.ts';
+export { checkYaml, kubernetesTags, kubernetesYaml, parseYaml, readManifests } from '../access/yaml-text.ts';
 export {
   ApiError,
   ConfigurationError,

@@ -6,8 +6,8 @@
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
 import type { EnvVar } from '../access/provider.ts';
-import { fieldPath, mustBe, schemaProblems } from '../access/schema-problems.ts';
-import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
+import { fieldPath, mustBe } from '../access/schema-problems.ts';
+import { checkYaml, kubernetesYaml } from '../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { isSubdomain } from '../util/hosts.ts';
 import { parseImageUrl } from './keyring.ts';
@@ -139,17 +139,19 @@ const fieldsOf = {
  * checked once every field is valid.
  */
 export function parseImageConfig(content: string, path: string, names: Set<string>): readonly ImageProvider[] {
+  const {
+    data,
+    problems: found,
+    placeOf,
+  } = checkYaml(content, configSchema, { known: fieldsAt, dialect: kubernetesYaml });
   const invalid = (problems: readonly Problem[]) =>
     new ConfigurationError('IMAGE_CONFIG_INVALID', `image credential provider config ${path}`, problems);
-  const { content: value, problems: twice, placeOf } = readYaml(content, invalid, kubernetesYaml);
-  const problems: Problem[] = [...twice];
+  if (!data) throw invalid(found);
+  const problems = [...found];
   const report = (keys: readonly PropertyKey[], message: string) => {
     problems.push({ path: fieldPath(keys), ...placeOf(keys), message });
   };
-  const parsed = configSchema.safeParse(value);
-  for (const { keys, message } of schemaProblems(parsed.error, { known: fieldsAt })) report(keys, message);
-  if (!parsed.success) throw invalid(problems);
-  const { providers, apiVersion } = parsed.data;
+  const { providers, apiVersion } = data;
   for (const [index, { name, tokenAttributes }] of providers.entries()) {
     if (names.has(name)) report(['providers', index, 'name'], `"${name}" is the name of another provider too`);
     names.add(name);

@@ -1,12 +1,11 @@
 /** What lint says of ClusterProfiles and of provider files. */
 
 import { isAbsolute } from 'node:path';
-import type { ConfiguredProvider } from '../../access/provider.ts';
-import { parseProviderFile } from '../../access/provider-schema.ts';
+import { type ConfiguredProvider, parseProviderFile, providersSchema } from '../../access/provider-schema.ts';
 import type { ResolvedAccess } from '../../access/resolve.ts';
 import { keysOf } from '../../access/schema-problems.ts';
-import { type Place, readYaml } from '../../access/yaml-text.ts';
-import { ConfigurationError, type Problem, ProfileError } from '../../errors/index.ts';
+import { checkYaml, type Place } from '../../access/yaml-text.ts';
+import { ConfigurationError, ProfileError } from '../../errors/index.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
 import { isLabel, isSubdomain } from '../../util/hosts.ts';
 import { at, listAt, type Profile, textAt, tryToResolve, withoutProfile } from '../profile.ts';
@@ -98,10 +97,9 @@ function messageOf({ message, profile, path }: ProfileError): string {
 
 /** Lints a provider file, and keeps its providers. `place` is that of every finding, for a text that is a value in the file. */
 export function lintProviders(text: string, file: string, linted: Linted, place?: Place): void {
-  const invalid = (problems: readonly Problem[]) => new ConfigurationError('PROVIDER_FILE_INVALID', file, problems);
   try {
     const providers = parseProviderFile(text, file);
-    const { placeOf } = readYaml(text, invalid);
+    const { placeOf } = checkYaml(text, providersSchema);
     linted.providers.push(...providers);
     for (const [index, provider] of providers.entries()) {
       const find = (field: string) => {

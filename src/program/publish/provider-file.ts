@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
-import { ConfigurationError, errnoOf, type Provider, parseProviderFile, readYaml } from '../../diagnose/index.ts';
+import { checkYaml, errnoOf, type Provider, parseProviderFile, providersSchema } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 import { updateFile } from '../kubeconfig/update-file.ts';
 
@@ -22,10 +22,8 @@ export function readProviders(path: string): ProviderFileContent {
     if (errnoOf(error) === 'ENOENT') return { text: undefined, providers: [] };
     throw Failure.configuration(`provider file ${path} cannot be read (${errnoOf(error)})`, 'correct the path');
   }
-  const invalid = (problems: ConfigurationError['problems']) =>
-    new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, problems);
-  const { content } = readYaml(text, invalid);
-  if (content === null || content === undefined) return { text, providers: [] };
+  const { content } = checkYaml(text, providersSchema);
+  if (content === null) return { text, providers: [] };
   parseProviderFile(text, path);
   const { providers } = content as { readonly providers: readonly Provider[] }; // as it was found to be
   return { text, providers };
