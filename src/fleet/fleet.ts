@@ -19,14 +19,8 @@ import type {
 } from './controller/options.ts';
 import { HubPlace } from './controller/place.ts';
 import { Hub } from './hub.ts';
-import type { LifecycleContext } from './membership/cluster-lifecycle.ts';
-import { areTried, Claims, Clusters } from './membership/clusters.ts';
-import {
-  type DisengageHandler,
-  DisengageHandlers,
-  type EngageHandler,
-  EngageHandlers,
-} from './membership/engage-handlers.ts';
+import { areTried, Clusters } from './membership/clusters.ts';
+import { type DisengageHandler, type EngageHandler, Handlers } from './membership/engagement.ts';
 import { Membership } from './membership/membership.ts';
 import type { Ownership } from './membership/ownership.ts';
 import { callersReadiness, controlPlaneReadiness } from './membership/readiness.ts';
@@ -49,11 +43,10 @@ export class Fleet {
   /** What its reconciles would have written, with `preview: true`. */
   readonly preview: Preview | undefined;
   readonly #settings: FleetSettings;
-  readonly #membership: Membership;
   readonly #clusters: Clusters;
   readonly #controllers: Controllers;
-  readonly #handlers: EngageHandlers;
-  readonly #leaving: DisengageHandlers;
+  readonly #onEngage = new Handlers<EngageHandler>();
+  readonly #onDisengage = new Handlers<DisengageHandler>();
   readonly #ownership: Ownership;
   readonly #stop = new AbortController();
   /** Aborted when all work has ended. */
@@ -75,13 +68,11 @@ export class Fleet {
     this.preview = preview;
     const ownership = ownershipOf(settings);
     this.#ownership = ownership;
-    this.#membership = new Membership({
+    const membership = new Membership({
       ...{ select, identify, ownerOf: (key) => ownership.ownerOf(key) },
       resolves: (profile) => 'value' in askSafely(() => providers.resolve(profile), Boolean),
       uptime: () => clock.uptime(),
     });
-    this.#handlers = new EngageHandlers(clock, engageTimeoutMs);
-    this.#leaving = new DisengageHandlers(logger);
     const common = { clock, logger, observer: metrics?.observer, changed: this.#changes.tell };
     this.hub = new Hub({ ...common, config: settings.hub, signal: this.#ended.signal });
     const { hub } = this;
@@ -94,24 +85,20 @@ export class Fleet {
       synced: () => this.synced(),
       reach: (graceMs, tell) => this.#clusters.reach({ graceMs, clock, tell }),
     });
-    const claims = new Claims(ownership);
-    const context: LifecycleContext = {
+    const context = {
       ...common,
       providers,
       preview,
       unhealthyGraceMs,
       engageTimeoutMs,
       readinessOf: isReady ? callersReadiness(isReady, logger) : controlPlaneReadiness,
-      claim: (cluster, lifecycle) => claims.claim(cluster, lifecycle),
-      release: (cluster, lifecycle) => claims.release(cluster, lifecycle),
-      handlers: this.#handlers,
-      left: (cluster, reason) => this.#leaving.tell(cluster, reason),
-      begin: (cluster) => this.#controllers.attach(cluster),
-      moved: (lifecycle) => this.#clusters.moved(lifecycle),
-      drained: (cluster) => this.#controllers.drained(cluster),
+      onEngage: this.#onEngage,
+      onDisengage: this.#onDisengage,
+      begin: (cluster: Cluster) => this.#controllers.attach(cluster),
+      drained: (cluster: Cluster) => this.#controllers.drained(cluster),
       warnings: new WarningLimiter({ logger, clock: () => clock.uptime() }),
     };
-    this.#clusters = new Clusters(this.#membership, context, this.#stop.signal);
+    this.#clusters = new Clusters(membership, ownership, context, this.#stop.signal);
     // Also if the fleet is closed before it runs.
     this.#stop.signal.addEventListener('abort', this.#changes.tell, { once: true });
     metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.stats });
@@ -167,12 +154,9 @@ export class Fleet {
    */
   onEngage(handler: EngageHandler): Disposable {
     checkArgument('fleet.onEngage', 'handler', handler, isFunction, 'a function');
-    const { tell, end } = this.#handlers.add(handler);
-    for (const lifecycle of this.#clusters) {
-      const { cluster } = lifecycle;
-      if (cluster) this.#handlers.tellLate(cluster, tell).catch((error) => lifecycle.handlerFailed(cluster, error));
-    }
-    return { [Symbol.dispose]: end };
+    const registration = this.#onEngage.add(handler);
+    this.#clusters.handlerAdded(handler);
+    return registration;
   }
 
   /**
@@ -181,7 +165,7 @@ export class Fleet {
    */
   onDisengage(handler: DisengageHandler): Disposable {
     checkArgument('fleet.onDisengage', 'handler', handler, isFunction, 'a function');
-    return this.#leaving.add(handler);
+    return this.#onDisengage.add(handler);
   }
 
   /**
@@ -246,7 +230,7 @@ export class Fleet {
 
   #ownersChanged(affects: (key: string) => boolean): void {
     this.#controllers.ownersChanged(affects);
-    this.#clusters.apply(this.#membership.namesOf(affects));
+    this.#clusters.ownersChanged(affects);
   }
 
   #end(): void {
@@ -259,21 +243,13 @@ export class Fleet {
     const { signal } = this.#stop;
     if (signal.aborted) return;
     const changes = providers.onChange(({ added, changed, removed }) => {
-      const types = new Set([...added, ...changed, ...removed]);
-      for (const lifecycle of this.#clusters) lifecycle.providersChanged(types);
-      // Of two profiles of one cluster, another one may be usable now.
-      this.#clusters.apply(this.#membership.namesOf(() => true));
+      this.#clusters.providersChanged(new Set([...added, ...changed, ...removed]));
     });
     const ownership = this.#ownership.run((affects) => this.#ownersChanged(affects), signal);
     this.#controllers.start();
     const observer = metrics?.observer;
     const source = new ProfileSource({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });
-    await source.run({
-      profile: (name, profile) =>
-        this.#clusters.apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name)),
-      placed: (clusters) => this.#clusters.apply(this.#membership.place(clusters)),
-      known: () => this.#clusters.known(),
-    });
+    await source.run(this.#clusters);
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.
     await Promise.all([ownership, this.#clusters.close(), this.#controllers.drained('hub')]);

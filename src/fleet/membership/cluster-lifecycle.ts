@@ -8,7 +8,7 @@ import { codeFieldOf } from '../../util/guards.ts';
 import { Wait } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import { Attempts, type AttemptsContext, accessOf, isGivenUp } from './attempts.ts';
-import { type Basis, Engagement, type EngagementContext, whyToEnd } from './engagement.ts';
+import { type Basis, type EngageHandler, Engagement, type EngagementContext, whyToEnd } from './engagement.ts';
 import type { FleetProfile } from './identity.ts';
 import type { Verdict } from './membership.ts';
 import { shardLost } from './ownership.ts';
@@ -22,8 +22,9 @@ export type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
 export interface LifecycleContext extends EngagementContext, AttemptsContext {
   readonly unhealthyGraceMs: number;
   readinessOf(profile: FleetProfile): Readiness;
-  /** Claims the cluster. False while another lifecycle has it. */
+  /** Claims the cluster. False while another lifecycle has it: this one is woken when the cluster is free. */
   claim(cluster: Claimed, lifecycle: ClusterLifecycle): boolean;
+  /** Gives the cluster back, if the lifecycle has it. */
   release(cluster: Claimed, lifecycle: ClusterLifecycle): void;
   /** Attaches the controllers to an engaged cluster. */
   begin(cluster: Cluster): void;
@@ -147,12 +148,16 @@ export class ClusterLifecycle {
     this.wake();
   }
 
-  /** An `onEngage` function that was registered later has failed. */
-  handlerFailed(cluster: Cluster, error: unknown): void {
-    if (this.cluster !== cluster || this.#broken) return;
-    this.#attempts.begin();
-    this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
-    this.wake();
+  /** Calls an `onEngage` function that was added just now. Its error ends the engagement. */
+  handlerAdded(handler: EngageHandler): void {
+    const { cluster } = this;
+    if (!cluster) return;
+    this.#engagement?.callLate(handler).catch((error: unknown) => {
+      if (this.cluster !== cluster || cluster.signal.aborted || this.#broken) return;
+      this.#attempts.begin();
+      this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
+      this.wake();
+    });
   }
 
   /** Looks at the desired state again. */

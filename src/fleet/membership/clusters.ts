@@ -1,33 +1,80 @@
-/** The clusters of a fleet: verdicts of the membership come in, and each cluster's lifecycle follows them, one lifecycle of a cluster at a time. */
+/**
+ * The clusters of a fleet: profiles come in, and each cluster's lifecycle follows the verdicts of the membership. Of several profiles of
+ * one cluster, the lifecycle of the next waits until the last has let it go.
+ */
 import { FleetError } from '../../errors/index.ts';
 import type { Cluster, ClusterListing } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
+import type { ProfileListener } from '../profile-source.ts';
 import { type Claimed, ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
+import type { EngageHandler } from './engagement.ts';
+import type { FleetProfile } from './identity.ts';
 import type { Membership } from './membership.ts';
 import type { Ownership } from './ownership.ts';
 import { Reach, type ReachOptions } from './reach.ts';
 
 const deleted = 'its ClusterProfile was deleted';
 
-export class Clusters {
+export class Clusters implements ProfileListener {
   readonly #membership: Membership;
+  readonly #ownership: Pick<Ownership, 'enter' | 'leave'>;
   readonly #context: LifecycleContext;
   /** Aborted when the fleet ends: nothing is applied from then on. */
   readonly #stop: AbortSignal;
   readonly #lifecycles = new Map<string, ClusterLifecycle>();
+  /** Which lifecycle has a cluster, by the result of `identify`. */
+  readonly #holders = new Map<string, ClusterLifecycle>();
   readonly #reaches = new Set<Reach>();
   #isKnown = false;
 
-  constructor(membership: Membership, context: LifecycleContext, stop: AbortSignal) {
+  constructor(
+    membership: Membership,
+    ownership: Pick<Ownership, 'enter' | 'leave'>,
+    context: Omit<LifecycleContext, 'claim' | 'release' | 'moved'>,
+    stop: AbortSignal,
+  ) {
     this.#membership = membership;
-    this.#context = context;
+    this.#ownership = ownership;
+    this.#context = {
+      ...context,
+      claim: (cluster, lifecycle) => this.#claim(cluster, lifecycle),
+      release: (cluster, lifecycle) => this.#release(cluster, lifecycle),
+      moved: (lifecycle) => {
+        for (const reach of this.#reaches) reach.look(lifecycle);
+      },
+    };
     this.#stop = stop;
+  }
+
+  profile(name: string, profile: FleetProfile | undefined): void {
+    this.#apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name));
+  }
+
+  placed(clusters: ReadonlySet<string>): void {
+    this.#apply(this.#membership.place(clusters));
   }
 
   /** The hub has been read. */
   known(): void {
     this.#isKnown = true;
     this.#context.changed();
+  }
+
+  /** The owners of these keys may have changed. */
+  ownersChanged(affects: (ownerKey: string) => boolean): void {
+    this.#apply(this.#membership.namesOf(affects));
+  }
+
+  /** The providers of some access types have changed. */
+  providersChanged(types: ReadonlySet<string>): void {
+    for (const lifecycle of this.#lifecycles.values()) lifecycle.providersChanged(types);
+    // Of two profiles of one cluster, another one may be usable now.
+    this.#apply(this.#membership.namesOf(() => true));
+  }
+
+  /** An `onEngage` function was added. */
+  handlerAdded(handler: EngageHandler): void {
+    for (const lifecycle of this.#lifecycles.values()) lifecycle.handlerAdded(handler);
   }
 
   /** The hub has been read, every cluster has been tried, and the caches of the engaged ones are filled, as far as nothing fails. */
@@ -65,17 +112,13 @@ export class Clusters {
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  [Symbol.iterator](): IterableIterator<ClusterLifecycle> {
-    return this.#lifecycles.values();
-  }
-
   /** Engaged at this moment. */
   get engaged(): readonly Cluster[] {
     return [...this.#lifecycles.values()].flatMap(({ cluster }) => cluster ?? []);
   }
 
   /** Applies the current verdicts of these profiles to their lifecycles. */
-  apply(names: Iterable<string>): void {
+  #apply(names: Iterable<string>): void {
     if (this.#stop.aborted) return;
     for (const name of [...names]) {
       const profile = this.#membership.profile(name);
@@ -101,26 +144,39 @@ export class Clusters {
   reach(options: ReachOptions): Reach {
     const reach = new Reach(options, (closed) => this.#reaches.delete(closed));
     this.#reaches.add(reach);
-    for (const lifecycle of this) reach.look(lifecycle);
+    for (const lifecycle of this.#lifecycles.values()) reach.look(lifecycle);
     return reach;
-  }
-
-  /** See `LifecycleContext`. */
-  moved(lifecycle: ClusterLifecycle): void {
-    for (const reach of this.#reaches) reach.look(lifecycle);
   }
 
   /** Resolves when all of them are let go. */
   async close(): Promise<void> {
-    await Promise.all([...this].map((lifecycle) => lifecycle.remove('FLEET_CLOSED', 'the fleet ends')));
+    await Promise.all(
+      [...this.#lifecycles.values()].map((lifecycle) => lifecycle.remove('FLEET_CLOSED', 'the fleet ends')),
+    );
   }
 
   #remove(lifecycle: ClusterLifecycle, reason: string, message: string): void {
     lifecycle.remove(reason, message).then(() => {
       if (this.#lifecycles.get(lifecycle.name) === lifecycle) this.#lifecycles.delete(lifecycle.name);
       // The profile may have been created again meanwhile.
-      this.apply([lifecycle.name]);
+      this.#apply([lifecycle.name]);
     });
+  }
+
+  #claim({ key, ownerKey }: Claimed, lifecycle: ClusterLifecycle): boolean {
+    const holder = this.#holders.get(key) ?? lifecycle;
+    if (holder !== lifecycle) return false;
+    this.#holders.set(key, lifecycle);
+    this.#ownership.enter(ownerKey, lifecycle);
+    return true;
+  }
+
+  #release({ key, ownerKey }: Claimed, lifecycle: ClusterLifecycle): void {
+    if (this.#holders.get(key) !== lifecycle) return;
+    this.#holders.delete(key);
+    // One of the others may wait for it.
+    for (const name of this.#membership.sharing(key)) this.#lifecycles.get(name)?.wake();
+    this.#ownership.leave(ownerKey, lifecycle);
   }
 
   #whyMissing(name: string): string {
@@ -134,38 +190,4 @@ export class Clusters {
 /** Each cache is filled, or fails. */
 export function areTried(informers: Iterable<Informer>): boolean {
   return [...informers].every(({ hasSynced, problem }) => hasSynced || problem);
-}
-
-/** Which lifecycle has a cluster: of several profiles of one, the next waits until the last has let it go. */
-export class Claims {
-  readonly #ownership: Pick<Ownership, 'enter' | 'leave'>;
-  /** By the result of `identify`. */
-  readonly #holders = new Map<string, ClusterLifecycle>();
-  readonly #waiting = new Map<string, Set<ClusterLifecycle>>();
-
-  constructor(ownership: Pick<Ownership, 'enter' | 'leave'>) {
-    this.#ownership = ownership;
-  }
-
-  /** Claims the cluster. If that fails, the lifecycle is poked when the cluster is free. */
-  claim({ key, ownerKey }: Claimed, lifecycle: ClusterLifecycle): boolean {
-    const holder = this.#holders.get(key);
-    if (holder && holder !== lifecycle) {
-      this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(lifecycle));
-      return false;
-    }
-    this.#holders.set(key, lifecycle);
-    this.#ownership.enter(ownerKey, lifecycle);
-    return true;
-  }
-
-  /** Gives the cluster back, if the lifecycle has it. */
-  release({ key, ownerKey }: Claimed, lifecycle: ClusterLifecycle): void {
-    if (this.#holders.get(key) !== lifecycle) return;
-    this.#holders.delete(key);
-    const waiting = this.#waiting.get(key) ?? [];
-    this.#waiting.delete(key);
-    for (const other of waiting) other.wake();
-    this.#ownership.leave(ownerKey, lifecycle);
-  }
 }

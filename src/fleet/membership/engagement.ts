@@ -13,6 +13,7 @@ import { RestConfig } from '../../rest/rest-config.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import { Cluster } from '../cluster.ts';
+import { guard } from '../guard.ts';
 import { reflectorContext } from '../reflect/reflector.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import type { FleetProfile } from './identity.ts';
@@ -20,6 +21,29 @@ import type { Verdict } from './membership.ts';
 import { type Fence, shardLost } from './ownership.ts';
 import type { Health } from './readiness.ts';
 import { again, disengaged, replaced, type Stage, type Status } from './status.ts';
+
+/** Called with each cluster that is being engaged. An error puts the cluster into `Backoff`. */
+export type EngageHandler = (cluster: Cluster) => unknown;
+
+/** Called with each cluster that has been let go. `reason` is that of the cluster's signal. An error is logged. */
+export type DisengageHandler = (cluster: Cluster, reason: FleetError) => unknown;
+
+/** Functions of the caller. One may be added twice, and is called twice then. */
+export class Handlers<H> {
+  readonly #entries = new Set<{ readonly handler: H }>();
+
+  /** Dispose of the result to remove it. */
+  add(handler: H): Disposable {
+    const entry = { handler };
+    this.#entries.add(entry);
+    return { [Symbol.dispose]: () => void this.#entries.delete(entry) };
+  }
+
+  /** Includes those that are added during the iteration. */
+  *[Symbol.iterator](): IterableIterator<H> {
+    for (const { handler } of this.#entries) yield handler;
+  }
+}
 
 export interface EngagementContext {
   readonly providers: CredentialProviders;
@@ -29,12 +53,11 @@ export interface EngagementContext {
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
   readonly engageTimeoutMs: number;
-  /** The `onEngage` functions, with those that are registered during the iteration. */
-  readonly handlers: Iterable<(cluster: Cluster) => unknown>;
+  readonly onEngage: Handlers<EngageHandler>;
+  /** Called when nothing is left of a cluster that was engaged. */
+  readonly onDisengage: Handlers<DisengageHandler>;
   /** Resolves when all reconciles of a cluster whose signal has aborted have ended or were given up. */
   drained(cluster: Cluster): Promise<void>;
-  /** A cluster that was engaged has been let go, and nothing of it is left. */
-  left(cluster: Cluster, reason: FleetError): void;
   /** Something that a listing shows has changed. */
   changed(): void;
 }
@@ -129,19 +152,33 @@ export class Engagement {
       this.#enter('CREDENTIAL', `provider ${config.access.provider} is asked for a credential`);
       // The plugin has a limit of its own. At the start of a large fleet most of this time is spent in the queue of plugin runs.
       await abortable(() => config.ready({ signal }), signal);
-      cancel = clock.after(engageTimeoutMs, () => this.#timeOut());
+      cancel = clock.after(engageTimeoutMs, () => this.abort(this.#timeout()));
       this.#enter('REQUEST', `${this.server} is asked for its version`);
       await abortable(() => checkAnswers(config, signal), signal);
       const cluster = this.#makeCluster(config);
       this.#cluster = cluster;
       this.#enter('HANDLERS', 'onEngage functions are called');
-      for (const handler of this.#context.handlers) await abortable(async () => handler(cluster), signal);
+      for (const handler of this.#context.onEngage) await abortable(async () => handler(cluster), signal);
       signal.throwIfAborted();
       // In the same turn as the end of the loop: a later registration finds an engaged cluster.
       this.#isEngaged = true;
       this.#listener.engaged(cluster);
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Calls an `onEngage` function that was added after the cluster was engaged. Rejects with its error, or when the engagement ends. */
+  async callLate(handler: EngageHandler): Promise<void> {
+    const cluster = this.#cluster;
+    if (!cluster) return;
+    const { clock, engageTimeoutMs } = this.#context;
+    const late = new AbortController();
+    const cancel = clock.after(engageTimeoutMs, () => late.abort(this.#timeout()));
+    try {
+      await abortable(async () => handler(cluster), AbortSignal.any([cluster.signal, late.signal]));
     } finally {
       cancel();
     }
@@ -163,7 +200,13 @@ export class Engagement {
     this.#abortRequests(reason);
     this.basis.fence?.signal.removeEventListener('abort', this.#onFenceOver);
     await this.#config?.close();
-    if (this.#isEngaged && this.#cluster) this.#context.left(this.#cluster, this.#cluster.signal.reason);
+    if (this.#isEngaged && this.#cluster) this.#tellDisengaged(this.#cluster);
+  }
+
+  #tellDisengaged(cluster: Cluster): void {
+    const what = `an onDisengage function for ${this.name}`;
+    for (const handler of [...this.#context.onDisengage])
+      guard(this.#context.logger, { cluster: this.name }, what, () => handler(cluster, cluster.signal.reason));
   }
 
   /** Aborts all requests at once, and refuses later ones. */
@@ -182,10 +225,10 @@ export class Engagement {
     this.#listener.entered(stage, message);
   }
 
-  #timeOut(): void {
+  #timeout(): FleetError {
     const advice = this.stage === 'HANDLERS' ? ': start long work without waiting for it' : '';
     const message = `${this.stage.toLowerCase()} did not end within ${this.#context.engageTimeoutMs} ms${advice}`;
-    this.abort(new FleetError('TIMEOUT', message, { cluster: this.name }));
+    return new FleetError('TIMEOUT', message, { cluster: this.name });
   }
 
   #makeCluster(config: RestConfig): Cluster {

@@ -110,6 +110,11 @@ export class Membership {
     return [...this.#byKey].flatMap(([key, names]) => (isMeant(this.#oldest.get(key)?.name ?? '') ? [...names] : []));
   }
 
+  /** The profiles of the cluster with this key. */
+  sharing(key: string): Iterable<string> {
+    return this.#byKey.get(key) ?? [];
+  }
+
   profile(name: string): FleetProfile | undefined {
     return this.#entries.get(name)?.profile;
   }
