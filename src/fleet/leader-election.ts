@@ -19,7 +19,7 @@ import {
 } from './leader-election-options.ts';
 import { uniqueIdentity } from './lease/lease.ts';
 import { LeaseLock } from './lease/lease-lock.ts';
-import { ApiLeases } from './lease/leases.ts';
+import { Leases, leaseAdvice, leaseClient } from './lease/leases.ts';
 import { emit } from './telemetry.ts';
 
 /**
@@ -53,13 +53,16 @@ export class LeaderElection {
     this.#wait = new Wait(clock);
     this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
     this.#lock = new LeaseLock({
-      leases: new ApiLeases(hub, { namespace, verbs: 'get, create and update' }),
+      leases: new Leases(leaseClient(hub, namespace), {
+        clock,
+        // As client-go's. A renewal that hangs leaves time for another.
+        limitMs: renewDeadlineMs / 2,
+        advice: leaseAdvice('get, create and update', namespace),
+      }),
       name,
       identity: this.identity,
       durationMs: leaseDurationMs,
       deadlineMs: renewDeadlineMs,
-      // As client-go's. A renewal that hangs leaves time for another.
-      requestTimeoutMs: renewDeadlineMs / 2,
       clock,
       changed: () => this.#changed(),
     });

@@ -1,7 +1,9 @@
 /** A hub that has Leases, and a network to it that loses, delays, repeats and reorders. */
 import { ApiError } from '../../src/errors/index.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from '../../src/fleet/lease/lease.ts';
-import type { LeaseListener, LeaseSource } from '../../src/fleet/sharding/lease-source.ts';
+import { type LeaseClient, Leases } from '../../src/fleet/lease/leases.ts';
+import type { LeaseListener } from '../../src/fleet/sharding/sharding.ts';
+import type { DeleteOptions } from '../../src/rest/api/resource-options.ts';
 import type { Process, World } from './world.ts';
 
 /** How bad the network is. */
@@ -17,6 +19,8 @@ export interface Weather {
 }
 
 const refusal = new ApiError('API_STATUS', 'the hub is away', { statusCode: 503 });
+const notFound = new ApiError('API_STATUS', 'it is gone', { statusCode: 404 });
+const conflict = new ApiError('API_STATUS', 'it has changed', { statusCode: 409 });
 
 interface Change {
   readonly type: 'applied' | 'deleted';
@@ -91,17 +95,27 @@ export class SimulatedHub {
     if (!lease) return;
     const { name } = lease.metadata;
     const youngMs = name.includes('-shard-') ? 20_000 : 5_000;
-    if (this.#world.now - (this.#createdAt.get(name) ?? 0) >= youngMs) this.#delete(lease);
+    if (this.#world.now - (this.#createdAt.get(name) ?? 0) >= youngMs) this.#delete(name, lease.metadata);
   }
 
   /** The hub, as one process reaches it. */
-  for(process: Process): LeaseSource {
+  for(process: Process) {
+    const list = () => ({ metadata: { resourceVersion: '' }, items: [...this.#leases.values()] });
+    const write = (lease: object, signal: AbortSignal | undefined) => {
+      const written = lease as LeaseToWrite; // made by Leases
+      return this.#ask(process, signal, () => this.#write(written) ?? conflict, written);
+    };
+    const client: LeaseClient = {
+      get: (name, { signal } = {}) => this.#ask(process, signal, () => this.#leases.get(name) ?? notFound),
+      list: ({ signal } = {}) => this.#ask(process, signal, list),
+      create: (lease, { signal } = {}) => write(lease, signal),
+      replace: (lease, { signal } = {}) => write(lease, signal),
+      delete: (name, { signal, preconditions } = {}) =>
+        this.#ask(process, signal, () => (this.#delete(name, preconditions) ? undefined : conflict)),
+    };
     return {
-      get: (name, signal) => this.#ask(process, signal, () => this.#leases.get(name)),
-      list: (signal) => this.#ask(process, signal, () => [...this.#leases.values()]),
-      write: (lease, signal) => this.#ask(process, signal, () => this.#write(lease), lease),
-      delete: (lease, signal) => this.#ask(process, signal, () => this.#delete(lease)),
-      watch: (listener, signal) => {
+      leases: new Leases(client, { clock: process.clock, limitMs: 10_000, advice: '' }),
+      watch: (listener: LeaseListener, signal: AbortSignal) => {
         // What is there comes first, as of a list.
         const changes = [...this.#leases.values()].map((lease) => ({ type: 'applied' as const, lease }));
         const watcher = { process, listener, there: changes, next: this.#changes.length, isAwaited: false };
@@ -112,9 +126,14 @@ export class SimulatedHub {
     };
   }
 
-  #ask<T>(process: Process, signal: AbortSignal, request: () => T, written?: LeaseToWrite): Promise<T> {
+  #ask<T>(
+    process: Process,
+    signal: AbortSignal | undefined,
+    request: () => T | ApiError,
+    written?: LeaseToWrite,
+  ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     const isLost = this.#world.chance(this.weather.lost);
     const isPunctual = this.areCreationsPunctual && written !== undefined && written.metadata.uid === undefined;
     const send = (isCopy: boolean) =>
@@ -131,7 +150,8 @@ export class SimulatedHub {
         const answer = request();
         if (isCopy || this.#world.chance(this.weather.lost)) return;
         this.#world.in(this.#delay(), () => {
-          if (!this.#isAway(process)) process.deliver(() => resolve(answer));
+          if (!this.#isAway(process))
+            process.deliver(() => (answer instanceof ApiError ? reject(answer) : resolve(answer)));
         });
       });
     send(false);
@@ -153,7 +173,7 @@ export class SimulatedHub {
     return stored;
   }
 
-  #delete({ metadata: { name, uid, resourceVersion } }: Lease): boolean {
+  #delete(name: string, { uid, resourceVersion }: DeleteOptions['preconditions'] = {}): boolean {
     const known = this.#leases.get(name);
     if (!known || known.metadata.uid !== uid || known.metadata.resourceVersion !== resourceVersion) return false;
     this.#leases.delete(name);

@@ -53,7 +53,7 @@ export class Replica {
     this.options = options;
     this.#keys = keys;
     this.sharding = new Sharding({
-      leases: hub.for(process),
+      ...hub.for(process),
       name: 'model',
       identity: options.identity,
       shards: 4,

@@ -6,7 +6,9 @@ import { createServer } from 'node:tls';
 import { inspect } from 'node:util';
 import { CoreV1Api, Exec, Watch } from '@kubernetes/client-node';
 import { request } from 'undici';
-import { ApiLeases } from '../../src/fleet/lease/leases.ts';
+import { systemClock } from '../../src/fleet/clock.ts';
+import { LeaseView } from '../../src/fleet/lease/lease.ts';
+import { Leases, leaseClient } from '../../src/fleet/lease/leases.ts';
 import { reflect } from '../../src/fleet/reflect/reflect.ts';
 import type { RestConfig } from '../../src/index.ts';
 import { listenTo } from '../fixtures/channel.ts';
@@ -69,8 +71,8 @@ const watch: Use = ({ config }) =>
     new Watch(config).watch('/api/v1/pods', { resourceVersion: '1' }, () => undefined, reject).catch(reject);
   });
 const lease: Use = async ({ config }) => {
-  const leases = new ApiLeases(config, { namespace: 'ns', verbs: 'get' });
-  const error = await rejection(leases.get('a', AbortSignal.timeout(5_000)));
+  const leases = new Leases(leaseClient(config, 'ns'), { clock: systemClock, limitMs: 5_000, advice: '' });
+  const error = await rejection(leases.look('a', new LeaseView(systemClock, 1_000)));
   // What a controller may print of it.
   throw Object.assign(new Error('lease'), { cause: error, reason: Reflect.get(Object(error), 'reason') });
 };

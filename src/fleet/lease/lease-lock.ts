@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec } from './lease.ts';
-import { LeaseRequests, type Leases } from './leases.ts';
+import type { Leases } from './leases.ts';
 
 export interface LeaseLockOptions {
   readonly leases: Leases;
@@ -16,8 +16,6 @@ export interface LeaseLockOptions {
   readonly durationMs: number;
   /** Milliseconds for which the lock is held after the start of the last successful request. Less than `durationMs`. */
   readonly deadlineMs: number;
-  /** Milliseconds after which a request is given up. */
-  readonly requestTimeoutMs: number;
   readonly clock: Clock;
   /** Called when the known state of the Lease may have changed. */
   readonly changed: () => void;
@@ -26,14 +24,12 @@ export interface LeaseLockOptions {
 /** Methods that ask the server are called one at a time. */
 export class LeaseLock {
   readonly #view: LeaseView;
-  readonly #leases: LeaseRequests;
   readonly #options: LeaseLockOptions;
   #heldUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: LeaseLockOptions) {
     const { clock, durationMs } = options;
     this.#view = new LeaseView(clock, durationMs);
-    this.#leases = new LeaseRequests(options.leases, clock, options.requestTimeoutMs);
     this.#options = options;
   }
 
@@ -60,7 +56,8 @@ export class LeaseLock {
 
   /** Asks the server how it is. Rejects with the failure of the request. */
   async look(): Promise<void> {
-    await this.#leases.look(this.#options.name, this.#view);
+    const { leases, name } = this.#options;
+    await leases.look(name, this.#view);
     this.#changed();
   }
 
@@ -103,8 +100,9 @@ export class LeaseLock {
 
   /** Whether the server has it like this now. */
   async #write(spec: LeaseSpec): Promise<boolean> {
+    const { leases, name } = this.#options;
     const known: Lease['metadata'] | undefined = this.#view.lease?.metadata;
-    const isWritten = await this.#leases.write({ metadata: { ...known, name: this.#options.name }, spec }, this.#view);
+    const isWritten = await leases.write({ metadata: { ...known, name }, spec }, this.#view);
     if (isWritten) this.#changed();
     return isWritten;
   }

@@ -1,13 +1,16 @@
 /** Options of a fleet that shares its clusters with other replicas. */
 import { z } from 'zod';
 import { namespace, text } from '../../options/option-schemas.ts';
+import { ApiServer } from '../../rest/api/api-server.ts';
 import { isLabel } from '../../util/hosts.ts';
-import { processName } from '../lease/lease.ts';
+import { Informer } from '../informer/informer.ts';
+import { type Lease, leaseKind, processName } from '../lease/lease.ts';
+import { Leases, leaseAdvice, leaseClient } from '../lease/leases.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import type { fleetShape } from '../option-schemas.ts';
-import { HubLeases } from './lease-source.ts';
-import { leaseSelector, longestLeaseMs, shardCount } from './names.ts';
-import { Sharding } from './sharding.ts';
+import { reflectorContext } from '../reflect/reflector.ts';
+import { leaseSelector, longestLeaseMs, shardCount, timingOf } from './names.ts';
+import { type LeaseListener, Sharding } from './sharding.ts';
 
 /** Several replicas share a fleet: each works on a part of the clusters, and no two on the same one. */
 export interface FleetShardingOptions {
@@ -54,9 +57,24 @@ interface ShardedSettings extends z.output<z.ZodObject<typeof fleetShape>> {
 export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSettings): Ownership {
   if (!sharding) return ownsEverything;
   const { namespace, ...options } = sharding;
-  const common = { clock, logger, observer: metrics?.observer };
-  const leases = new HubLeases(hub, { ...common, namespace, selector: leaseSelector(options.name) });
-  const ownership = new Sharding({ ...common, ...options, leases, shards: shardCount, random: Math.random });
+  const advice = leaseAdvice('get, list, watch, create, update and delete', namespace);
+  const limitMs = timingOf(options.leaseDurationMs).requestTimeoutMs;
+  const leases = new Leases(leaseClient(hub, namespace), { clock, limitMs, advice });
+  const server = new ApiServer(hub);
+  const observer = metrics?.observer;
+  const context = reflectorContext(server, {
+    ...{ clock, logger, fields: { hub: server.url }, reports: { observer, cluster: undefined } },
+    advice: ({ reason }) => (reason === 'forbidden' ? advice : ''),
+  });
+  const resource = { ...leaseKind, namespace, labelSelector: leaseSelector(options.name) };
+  const watch = ({ applied, deleted }: LeaseListener, signal: AbortSignal) => {
+    new Informer<Lease>(resource, context, signal).subscribe(({ before, after, gone = before }) => {
+      if (after) applied(after);
+      else if (gone) deleted(gone);
+    });
+  };
+  const common = { clock, logger, observer, leases, watch };
+  const ownership = new Sharding({ ...common, ...options, shards: shardCount, random: Math.random });
   metrics?.shares({ owned: () => ownership.owned, replicas: () => ownership.replicas });
   return ownership;
 }

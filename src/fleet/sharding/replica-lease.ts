@@ -7,13 +7,13 @@ import { within } from '../../rest/api/api-server.ts';
 import { abortable } from '../../util/abortable.ts';
 import { type Clock, Wait } from '../clock.ts';
 import { heldSpec, holderOf, type Lease } from '../lease/lease.ts';
-import type { LeaseRequests } from '../lease/leases.ts';
+import type { Leases } from '../lease/leases.ts';
 import { identityOf, labelsOf, millisecondsTo, replicaAnnotations, sessionName, spread, type Timing } from './names.ts';
 import type { Replicas } from './replicas.ts';
 import type { ShardingReport } from './report.ts';
 
 export interface ReplicaLeaseContext {
-  readonly leases: LeaseRequests;
+  readonly leases: Leases;
   /** Of the fleet. */
   readonly name: string;
   /** Of the Lease. */

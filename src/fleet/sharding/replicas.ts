@@ -1,11 +1,11 @@
 /** The replicas of a fleet, by their Leases: which of them live, which of their sessions may be valid, and how those of dead ones are ended. */
 import type { Clock } from '../clock.ts';
 import { holderOf, type Lease, LeaseView, releasedSpec } from '../lease/lease.ts';
-import type { LeaseRequests } from '../lease/leases.ts';
+import type { Leases } from '../lease/leases.ts';
 import { identityOf, type ReplicaFacts, replicaFacts, replicaLeaseName } from './names.ts';
 
 export interface ReplicasOptions {
-  readonly leases: LeaseRequests;
+  readonly leases: Leases;
   readonly clock: Clock;
   /** Of the fleet. */
   readonly name: string;

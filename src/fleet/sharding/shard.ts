@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec } from '../lease/lease.ts';
-import type { LeaseRequests } from '../lease/leases.ts';
+import type { Leases } from '../lease/leases.ts';
 import type { Fence } from '../membership/ownership.ts';
 import { millisecondsTo, spread, type Timing } from './names.ts';
 import type { ReplicaLease } from './replica-lease.ts';
@@ -13,7 +13,7 @@ import type { ShardingReport, Taken } from './report.ts';
 
 /** What shards ask of their replica, and report to it. */
 export interface ShardContext {
-  readonly leases: LeaseRequests;
+  readonly leases: Leases;
   readonly labels: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly timing: Timing;

@@ -7,15 +7,15 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
-import { LeaseRequests } from '../lease/leases.ts';
+import type { Leases } from '../lease/leases.ts';
 import { type Owner, type OwnersChanged, type Ownership, shardLost } from '../membership/ownership.ts';
 import type { FleetObserver } from '../telemetry.ts';
-import type { LeaseSource } from './lease-source.ts';
 import {
   assignShards,
   identityOf,
   isReplica,
   labelsOf,
+  leaseSelector,
   millisecondsTo,
   replicaLeaseName,
   shardLeaseName,
@@ -28,8 +28,16 @@ import { Replicas } from './replicas.ts';
 import { OwnershipChanges, ShardingReport } from './report.ts';
 import { Shard, type ShardContext } from './shard.ts';
 
+export interface LeaseListener {
+  applied(lease: Lease): void;
+  /** As it was last. */
+  deleted(lease: Lease): void;
+}
+
 export interface ShardingOptions {
-  readonly leases: LeaseSource;
+  readonly leases: Leases;
+  /** Reports the existing Leases of the fleet and each change, in order for each Lease, until the signal aborts. */
+  readonly watch: (listener: LeaseListener, signal: AbortSignal) => void;
   /** Of the fleet: replicas with the same share it. */
   readonly name: string;
   readonly identity: string;
@@ -49,7 +57,6 @@ export interface ShardingOptions {
 
 export class Sharding implements Ownership {
   readonly #options: ShardingOptions;
-  readonly #leases: LeaseRequests<LeaseSource>;
   readonly #shards: readonly Shard[];
   readonly #replicas: Replicas;
   readonly #own: ReplicaLease;
@@ -70,10 +77,9 @@ export class Sharding implements Ownership {
     const leaseName = replicaLeaseName(name, identity);
     this.#report = new ShardingReport(options);
     this.#changes = new OwnershipChanges(options.logger, shards);
-    this.#leases = new LeaseRequests(leases, clock, timing.requestTimeoutMs);
     const { durationMs } = timing;
-    this.#replicas = new Replicas({ leases: this.#leases, clock, name, durationMs, own: leaseName });
-    const common = { leases: this.#leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
+    this.#replicas = new Replicas({ leases, clock, name, durationMs, own: leaseName });
+    const common = { leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
     this.#own = new ReplicaLease({
       ...common,
       ...{ name, leaseName, identity, nonce, weight },
@@ -124,7 +130,7 @@ export class Sharding implements Ownership {
 
   async run(changed: OwnersChanged, signal: AbortSignal): Promise<void> {
     this.#changes.listen(changed);
-    this.#options.leases.watch(
+    this.#options.watch(
       { applied: (lease) => this.#applied(lease), deleted: (lease) => this.#deleted(lease) },
       this.#stop.signal,
     );
@@ -211,7 +217,7 @@ export class Sharding implements Ownership {
   /** Reads all Leases. A shard whose Lease is missing has no owner. No replica takes it before all of them know that. */
   async #read(): Promise<void> {
     const before = this.#shards.map(({ view }) => view.lease);
-    const all = await this.#leases.ask('list Leases', (leases, signal) => leases.list(signal));
+    const all = await this.#options.leases.list(leaseSelector(this.#options.name));
     for (const lease of all) this.#observe(lease);
     const listed = new Set(all.map(({ metadata }) => metadata.name));
     const missing = this.#shards.filter(({ leaseName }) => !listed.has(leaseName));
@@ -230,10 +236,10 @@ export class Sharding implements Ownership {
 
   /** The first live replica deletes the Leases of dead ones that own no shard. */
   async #deleteDead(): Promise<void> {
-    const { name, identity } = this.#options;
+    const { leases, name, identity } = this.#options;
     if (!this.#own.isValid || this.#replicas.candidates.some((other) => other < identity)) return;
     const needed = new Set([...this.#sessions].map((session) => replicaLeaseName(name, identityOf(session))));
-    for (const lease of this.#replicas.dead) if (!needed.has(lease.metadata.name)) await this.#leases.delete(lease);
+    for (const lease of this.#replicas.dead) if (!needed.has(lease.metadata.name)) await leases.delete(lease);
   }
 
   /** All that the Leases of shards name. */
