@@ -1,7 +1,7 @@
 /** The options of a FakeCluster, and its statistics. */
 
 import { type Request, type Response, sendError } from './api/http.ts';
-import { ApiError, reasons } from './api/status.ts';
+import { ApiError } from './api/status.ts';
 import type { User } from './api/tokens.ts';
 import type { TestObject } from './objects.ts';
 
@@ -140,10 +140,9 @@ export function misbehave(behaviour: Behaviour, request: Request, response: Resp
     response.end();
   } else {
     const given = typeof behaviour === 'number' ? { status: behaviour } : behaviour;
-    const { status, reason = reasons[status] ?? 'Injected', message } = given;
+    const { status, reason, message = `failNext asked for ${status}` } = given;
     const { retryAfterSeconds = status === 429 ? 1 : undefined } = given;
     const details = retryAfterSeconds === undefined ? undefined : { retryAfterSeconds };
-    const text = message ?? `failNext asked for ${status}`;
-    sendError(response, new ApiError(status, reason, text, details));
+    sendError(response, new ApiError(status, message, details, reason));
   }
 }

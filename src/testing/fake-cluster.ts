@@ -222,12 +222,12 @@ export class FakeCluster {
       if (behaviour !== undefined) return misbehave(behaviour, request, response);
     } catch (error) {
       const message = `onRequest, or a filter of failNext, threw: ${error instanceof Error ? error.message : String(error)}`;
-      return sendError(response, new ApiError(500, 'InternalError', message));
+      return sendError(response, new ApiError(500, message));
     }
-    if (user === undefined) return sendError(response, new ApiError(401, 'Unauthorized', 'Unauthorized'));
+    if (user === undefined) return sendError(response, new ApiError(401, 'Unauthorized'));
     const prefix = this.#options.pathPrefix ?? '';
     if (url.startsWith(`${prefix}/`)) void this.#api.answer(request, response, url.slice(prefix.length), user);
-    else sendError(response, new ApiError(404, 'NotFound', `${url} is outside of ${prefix}`));
+    else sendError(response, new ApiError(404, `${url} is outside of ${prefix}`));
   }
 
   /** A certificate takes precedence over a token, as in an API server. */

@@ -88,8 +88,7 @@ export class FakeApiServer {
     } catch (error) {
       if (response.headersSent || (request.destroyed && !request.complete)) return;
       const message = error instanceof Error ? error.message : String(error);
-      const internal = () =>
-        new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+      const internal = () => new ApiError(500, `Internal error occurred: ${message}`, { causes: [{ message }] });
       sendError(response, error instanceof ApiError ? error : internal());
     }
   }

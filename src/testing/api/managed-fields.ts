@@ -118,7 +118,7 @@ function refuseConflicts(others: readonly Manager[], before: Fields, after: Fiel
     causes.length === 1
       ? `1 conflict: ${first?.message}: ${first?.field}`
       : `${causes.length} conflicts: ${lines.join('\n')}`;
-  throw new ApiError(409, 'Conflict', `Apply failed with ${message}`, { causes });
+  throw new ApiError(409, `Apply failed with ${message}`, { causes });
 }
 
 /** Filling an empty object takes it from no manager. */

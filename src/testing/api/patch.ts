@@ -11,8 +11,7 @@ import { ApiError, badRequest, cause, invalid, notImplemented, unsupportedMediaT
 const operations = z.array(z.record(z.string(), z.unknown()).nullable());
 
 /** Kubernetes does not say why an operation does not fit the object. */
-const notApplicable = () =>
-  new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
+const notApplicable = () => new ApiError(422, 'the server rejected our request due to an error in our request', {});
 
 /**
  * RFC 6902, as lenient as Kubernetes: negative indices count from the end, `replace` creates a missing field, and a missing field

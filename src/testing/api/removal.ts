@@ -150,7 +150,7 @@ export function deleteObject(
     apiVersion: 'v1',
     metadata: {},
     status: 'Success',
-    details: { name, ...(type.group === '' ? {} : { group: type.group }), kind: type.plural, uid: object.metadata.uid },
+    details: { name, group: type.group || undefined, kind: type.plural, uid: object.metadata.uid },
   };
 }
 

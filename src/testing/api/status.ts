@@ -21,44 +21,15 @@ export interface Cause {
 }
 
 interface Details {
-  readonly name?: string;
-  readonly group?: string;
-  readonly kind?: string;
-  readonly uid?: string;
-  readonly causes?: readonly Partial<Cause>[] | readonly JsonObject[];
-  readonly retryAfterSeconds?: number;
-}
-
-/** A request that cannot be served. */
-export class ApiError extends Error {
-  readonly code: number;
-  readonly reason: string;
-  readonly details: Details | undefined;
-
-  constructor(code: number, reason: string, message: string, details?: Details) {
-    super(message);
-    this.code = code;
-    this.reason = reason;
-    this.details = details;
-  }
-
-  /** The body that is sent. */
-  toStatus(): object {
-    return {
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message: this.message,
-      ...(this.reason === '' ? {} : { reason: this.reason }),
-      ...(this.details ? { details: this.details } : {}),
-      code: this.code,
-    };
-  }
+  readonly name?: string | undefined;
+  readonly group?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly causes?: readonly Partial<Cause>[] | readonly JsonObject[] | undefined;
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 /** The reason that belongs to an HTTP status. */
-export const reasons: Readonly<Record<number, string>> = {
+const reasons: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -77,39 +48,68 @@ export const reasons: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-const nameOf = ({ group, plural }: GroupResource) => (group === '' ? plural : `${plural}.${group}`);
+/** A request that cannot be served. */
+export class ApiError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly details: Details | undefined;
+
+  constructor(code: number, message: string, details?: Details, reason = reasons[code] ?? 'Injected') {
+    super(message);
+    this.code = code;
+    this.reason = reason;
+    this.details = details;
+  }
+
+  /** The body that is sent. */
+  toStatus(): object {
+    const { message, reason, details, code } = this;
+    const status = 'Failure';
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status,
+      message,
+      reason: reason || undefined,
+      details,
+      code,
+    };
+  }
+}
+
+const fullName = (name: string, group: string) => (group === '' ? name : `${name}.${group}`);
+const nameOf = ({ group, plural }: GroupResource) => fullName(plural, group);
 const detailsOf = ({ group, plural }: GroupResource, name: string): Details => ({
-  ...(name === '' ? {} : { name }),
-  ...(group === '' ? {} : { group }),
-  kind: plural,
+  name: name || undefined,
+  group: group || undefined,
+  kind: plural || undefined,
 });
 
-export const badRequest = (message: string) => new ApiError(400, 'BadRequest', message);
+export const badRequest = (message: string) => new ApiError(400, message);
 
 /** A body that is no object of its kind. */
 export const cannotBeHandled = ({ kind, version }: { readonly kind: string; readonly version: string }, why: string) =>
   badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
 
 export const notFound = (resource: GroupResource, name: string) =>
-  new ApiError(404, 'NotFound', `${nameOf(resource)} "${name}" not found`, detailsOf(resource, name));
+  new ApiError(404, `${nameOf(resource)} "${name}" not found`, detailsOf(resource, name));
 
-export const noSuchResource = () =>
-  new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
+export const noSuchResource = () => new ApiError(404, 'the server could not find the requested resource', {});
 
 /** The path is not served. A real server answers with text. */
 export class PageNotFound extends ApiError {
   constructor() {
-    super(404, 'NotFound', '404 page not found\n');
+    super(404, '404 page not found\n');
   }
 }
 
 export const alreadyExists = (resource: GroupResource, name: string) =>
-  new ApiError(409, 'AlreadyExists', `${nameOf(resource)} "${name}" already exists`, detailsOf(resource, name));
+  new ApiError(409, `${nameOf(resource)} "${name}" already exists`, detailsOf(resource, name), 'AlreadyExists');
 
 export const conflict = (resource: GroupResource, name: string, why: string) =>
   new ApiError(
     409,
-    'Conflict',
     `Operation cannot be fulfilled on ${nameOf(resource)} "${name}": ${why}`,
     detailsOf(resource, name),
   );
@@ -123,42 +123,32 @@ export const modified = (resource: GroupResource, name: string) =>
   );
 
 export const forbidden = (resource: GroupResource, name: string, why: string, causes?: readonly JsonObject[]) =>
-  new ApiError(403, 'Forbidden', `${nameOf(resource)} "${name}" is forbidden: ${why}`, {
-    ...detailsOf(resource, name),
-    ...(causes ? { causes } : {}),
-  });
+  new ApiError(403, `${nameOf(resource)} "${name}" is forbidden: ${why}`, { ...detailsOf(resource, name), causes });
 
 export function invalid({ group, kind }: GroupKind, name: string, causes: readonly Cause[]): ApiError {
   const problems = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))];
   const [first = ''] = problems;
   const text = problems.length === 1 ? first : `[${problems.join(', ')}]`;
-  const full = group === '' ? kind : `${kind}.${group}`;
-  return new ApiError(422, 'Invalid', `${full} "${name}" is invalid: ${text}`, {
-    ...(name === '' ? {} : { name }),
-    ...(group === '' ? {} : { group }),
-    ...(kind === '' ? {} : { kind }),
-    causes,
-  });
+  const details = { ...detailsOf({ group, plural: kind }, name), causes };
+  return new ApiError(422, `${fullName(kind, group)} "${name}" is invalid: ${text}`, details);
 }
 
-export const expired = (message: string) => new ApiError(410, 'Expired', message);
+export const expired = (message: string) => new ApiError(410, message);
 
 export const methodNotAllowed = () =>
-  new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+  new ApiError(405, 'the server does not allow this method on the requested resource', {});
 
 export const unsupportedMediaType = (accepted: readonly string[]) =>
   new ApiError(
     415,
-    'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
 
 /** An internal error, for which Kubernetes has no reason. */
-export const unexplained = (message: string) => new ApiError(500, '', message);
+export const unexplained = (message: string) => new ApiError(500, message, undefined, '');
 
 /** A feature of real API servers that this one lacks. */
-export const notImplemented = (what: string) =>
-  new ApiError(501, 'NotImplemented', `FakeCluster does not do this: ${what}`);
+export const notImplemented = (what: string) => new ApiError(501, `FakeCluster does not do this: ${what}`);
 
 export const cause = {
   invalid: (field: string, value: unknown, detail: string): Cause => ({
