@@ -1,32 +1,9 @@
 /** Metadata: read from what a client sends, checked, and filled in with what only the server says. */
-import { z } from 'zod';
 import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
 import { readKind } from './kinds.ts';
-import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
+import { type GivenMeta, type GivenObject, metadataSchema, type OwnerReference } from './objects.ts';
 import { badRequest, type Cause, cannotBeHandled, cause, invalid } from './status.ts';
-
-const texts = z.record(z.string(), z.string()).optional();
-const ownerReference = z.object({
-  apiVersion: z.string().default(''),
-  kind: z.string().default(''),
-  name: z.string().default(''),
-  uid: z.string().default(''),
-  controller: z.boolean().optional(),
-  blockOwnerDeletion: z.boolean().optional(),
-});
-/** What a client may say in metadata; the rest only the server says. */
-const metadataSchema = z.object({
-  name: z.string().optional(),
-  generateName: z.string().optional(),
-  namespace: z.string().optional(),
-  uid: z.string().optional(),
-  resourceVersion: z.string().optional(),
-  labels: texts,
-  annotations: texts,
-  finalizers: z.array(z.string()).optional(),
-  ownerReferences: z.array(ownerReference).optional(),
-});
 
 const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
 

@@ -1,16 +1,32 @@
 /** Kubernetes objects: as they come in, as they are kept, and as they go out. */
 
+import { z } from 'zod';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { type JsonObject, without } from './json.ts';
 
-export interface OwnerReference extends JsonObject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean | undefined;
-  readonly blockOwnerDeletion?: boolean | undefined;
-}
+const texts = z.record(z.string(), z.string()).optional();
+const ownerReference = z.object({
+  apiVersion: z.string().default(''),
+  kind: z.string().default(''),
+  name: z.string().default(''),
+  uid: z.string().default(''),
+  controller: z.boolean().optional(),
+  blockOwnerDeletion: z.boolean().optional(),
+});
+/** What a client may say in metadata; the rest only the server says. */
+export const metadataSchema = z.object({
+  name: z.string().optional(),
+  generateName: z.string().optional(),
+  namespace: z.string().optional(),
+  uid: z.string().optional(),
+  resourceVersion: z.string().optional(),
+  labels: texts,
+  annotations: texts,
+  finalizers: z.array(z.string()).optional(),
+  ownerReferences: z.array(ownerReference).optional(),
+});
+
+export type OwnerReference = z.output<typeof ownerReference>;
 
 /** An entry of `metadata.managedFields`. */
 export interface ManagedFields extends JsonObject {
@@ -23,21 +39,12 @@ export interface ManagedFields extends JsonObject {
   readonly subresource?: string;
 }
 
-/** Metadata as a client has sent it. */
-export interface GivenMeta extends JsonObject {
-  readonly name?: string | undefined;
-  readonly generateName?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
+/** Metadata of an object that may not have been stored yet. */
+export interface GivenMeta extends Readonly<z.output<typeof metadataSchema>>, JsonObject {
   readonly generation?: number | undefined;
   readonly creationTimestamp?: string | undefined;
   readonly deletionTimestamp?: string | undefined;
   readonly deletionGracePeriodSeconds?: number | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-  readonly finalizers?: readonly string[] | undefined;
-  readonly ownerReferences?: readonly OwnerReference[] | undefined;
   /** The server writes them; what a client sends is ignored. */
   readonly managedFields?: readonly ManagedFields[] | undefined;
 }
