@@ -30,3 +30,15 @@ export function without<T extends JsonObject>(object: T): T {
   }
   return object;
 }
+
+/** The value without the fields that are `null`, in objects within it too. */
+export function withoutNulls(value: JsonObject): JsonObject;
+export function withoutNulls(value: Json): Json;
+export function withoutNulls(value: Json): Json {
+  if (isList(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).flatMap(([field, inner]) =>
+    inner === null || inner === undefined ? [] : [[field, withoutNulls(inner)] as const],
+  );
+  return Object.fromEntries(kept);
+}

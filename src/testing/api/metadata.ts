@@ -1,6 +1,6 @@
 /** Metadata: read from what a client sends, checked, and filled in with what only the server says. */
 import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types.ts';
-import { isList, isObject, type Json, type JsonObject, without } from './json.ts';
+import { isList, isObject, type Json, without, withoutNulls } from './json.ts';
 import { readKind } from './kinds.ts';
 import { type GivenMeta, type GivenObject, metadataSchema, type OwnerReference } from './objects.ts';
 import { badRequest, type Cause, cannotBeHandled, cause, invalid } from './status.ts';
@@ -26,17 +26,8 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   }
   const { namespace, ...unscoped } = parsed.data;
   const metadata = tidyMeta(type.namespaced ? { ...unscoped, namespace } : unscoped);
+  // A built-in kind has no null, nor has metadata: it is the same as a field that is not there.
   return { metadata, ...readKind(type, type.custom ? without(rest) : withoutNulls(rest)) };
-}
-
-/** A built-in kind has no null, nor has metadata: it is the same as a field that is not there. */
-export function withoutNulls(object: JsonObject): JsonObject {
-  const clean = (value: Json): Json =>
-    isList(value) ? value.map(clean) : isObject(value) ? withoutNulls(value) : value;
-  const kept = Object.entries(object).flatMap(([field, value]) =>
-    value === null || value === undefined ? [] : [[field, clean(value)] as const],
-  );
-  return Object.fromEntries(kept);
 }
 
 /** Metadata in one form: without empty fields. */

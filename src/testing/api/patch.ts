@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { ResourceType } from './built-in-types.ts';
-import { isList, isObject, type Json, type JsonObject } from './json.ts';
+import { isList, isObject, type Json, type JsonObject, withoutNulls } from './json.ts';
 import { applyTo, type Writer } from './managed-fields.ts';
-import { readObject, withoutNulls } from './metadata.ts';
+import { readObject } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
 import { ApiError, badRequest, cause, invalid, notImplemented, unsupportedMediaType } from './status.ts';
 
@@ -28,19 +28,19 @@ function applyOperation(document: Json, operation: Readonly<Record<string, unkno
   const path = tokensOf(operation.path);
   switch (operation.op) {
     case 'add':
-      return edit(document, path, add(value));
+      return edit(document, path, 'add', value);
     case 'remove':
-      return edit(document, path, remove);
+      return edit(document, path, 'remove');
     case 'replace':
-      if (path.length > 0) return edit(document, path, replace(value));
+      if (path.length > 0) return edit(document, path, 'replace', value);
       if (typeof value !== 'object' || value === null) throw notApplicable();
       return value;
     case 'move': {
       const from = tokensOf(operation.from);
-      return edit(edit(document, from, remove), path, add(read(document, from)));
+      return edit(edit(document, from, 'remove'), path, 'add', read(document, from));
     }
     case 'copy':
-      return edit(document, path, add(read(document, tokensOf(operation.from))));
+      return edit(document, path, 'add', read(document, tokensOf(operation.from)));
     case 'test':
       if (isDeepStrictEqual(path.length > 0 ? read(document, path) : document, value)) return document;
       throw notApplicable();
@@ -58,14 +58,26 @@ function tokensOf(pointer: unknown): readonly string[] {
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-type Change = (container: JsonObject | readonly Json[], token: string) => Json;
+type Change = 'add' | 'remove' | 'replace';
 
-/** The document with a change in the object or list that holds what a pointer names. */
-function edit(document: Json, [token, ...rest]: readonly string[], change: Change): Json {
+/** The document with a change of what a pointer names; `value` is the new one. */
+function edit(document: Json, [token, ...rest]: readonly string[], change: Change, value: Json = null): Json {
   if (token === undefined || !(isList(document) || isObject(document))) throw notApplicable();
-  if (rest.length === 0) return change(document, token);
-  const inner = edit(child(document, token), rest, change);
-  return isList(document) ? document.with(indexIn(document, token), inner) : withField(document, token, inner);
+  if (rest.length > 0) {
+    const inner = edit(child(document, token), rest, change, value);
+    return edit(document, [token], 'replace', inner);
+  }
+  if (isList(document)) {
+    const index =
+      change === 'add' && token === '-' ? document.length : indexIn(document, token, change === 'add' ? 1 : 0);
+    return document.toSpliced(index, change === 'add' ? 0 : 1, ...(change === 'remove' ? [] : [value]));
+  }
+  if (change === 'remove' && !Object.hasOwn(document, token)) throw notApplicable();
+  const fields = new Map(Object.entries(document));
+  if (change === 'remove') fields.delete(token);
+  else fields.set(token, value);
+  // A field may be called `__proto__`.
+  return Object.fromEntries(fields);
 }
 
 /** What a pointer names; `null` for a field that the last object lacks. */
@@ -90,33 +102,6 @@ function indexIn(list: readonly Json[], token: string, more = 0): number {
   return counted;
 }
 
-const add =
-  (value: Json): Change =>
-  (container, token) => {
-    if (!isList(container)) return withField(container, token, value);
-    return container.toSpliced(token === '-' ? container.length : indexIn(container, token, 1), 0, value);
-  };
-
-const replace =
-  (value: Json): Change =>
-  (container, token) =>
-    isList(container) ? container.with(indexIn(container, token), value) : withField(container, token, value);
-
-const remove: Change = (container, token) => {
-  if (isList(container)) return container.toSpliced(indexIn(container, token), 1);
-  if (!Object.hasOwn(container, token)) throw notApplicable();
-  return withField(container, token, undefined);
-};
-
-/** The object with this field, or without it. */
-function withField(object: JsonObject, field: string, value: Json | undefined): JsonObject {
-  const fields = new Map(Object.entries(object));
-  if (value === undefined) fields.delete(field);
-  else fields.set(field, value);
-  // A field may be called `__proto__`.
-  return Object.fromEntries(fields);
-}
-
 /** RFC 7396. Throws a 400 if it is not an object. */
 export function mergePatch(object: JsonObject, patch: Json): JsonObject {
   if (!isObject(patch)) throw badRequest('Invalid JSON Patch');
@@ -128,7 +113,8 @@ function merge(object: JsonObject, patch: JsonObject): JsonObject {
   for (const [field, value] of Object.entries(patch)) {
     const there = merged.get(field);
     if (value === null || value === undefined) merged.delete(field);
-    else if (!isObject(there)) merged.set(field, valueWithoutNulls(value));
+    // What is new has nothing that a `null` could take away.
+    else if (!isObject(there)) merged.set(field, withoutNulls(value));
     else merged.set(field, isObject(value) ? merge(there, value) : value);
   }
   return Object.fromEntries(merged);
@@ -147,12 +133,6 @@ export function strategicMergePatch(object: JsonObject, patch: Json): JsonObject
 function needsSchema(value: Json | undefined): boolean {
   if (isList(value)) return true;
   return isObject(value) && Object.entries(value).some(([field, inner]) => field.startsWith('$') || needsSchema(inner));
-}
-
-/** What is new has nothing that a `null` could take away. */
-function valueWithoutNulls(value: Json): Json {
-  if (isList(value)) return value.map(valueWithoutNulls);
-  return isObject(value) ? merge({}, value) : value;
 }
 
 const jsonType = 'application/json-patch+json';
