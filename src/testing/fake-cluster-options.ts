@@ -104,28 +104,11 @@ export type Behaviour =
 /** Selects the requests of a behaviour. */
 export type RequestFilter = (request: SeenRequest) => boolean;
 
-interface Entry {
+/** What `failNext` asked for. */
+export interface NextRequests {
   readonly behaviour: Behaviour;
   readonly matches: RequestFilter;
   left: number;
-}
-
-/** Behaviours in the order in which the test asked for them. */
-export class Behaviours {
-  #entries: Entry[] = [];
-
-  add(behaviour: Behaviour, count: number, matches: RequestFilter = () => true): void {
-    this.#entries.push({ behaviour, matches, left: count });
-  }
-
-  /** Takes the next behaviour for a request. */
-  take(request: SeenRequest): Behaviour | undefined {
-    const entry = this.#entries.find(({ matches }) => matches(request));
-    if (!entry) return undefined;
-    entry.left -= 1;
-    if (entry.left === 0) this.#entries = this.#entries.filter((other) => other !== entry);
-    return entry.behaviour;
-  }
 }
 
 /** Answers a request with a behaviour. */

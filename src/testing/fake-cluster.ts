@@ -12,10 +12,10 @@ import { type User, withGroups } from './api/tokens.ts';
 import { type CertificateAuthority, createCertificateAuthority } from './certificates.ts';
 import {
   type Behaviour,
-  Behaviours,
   type FakeClusterOptions,
   type FakeClusterStats,
   misbehave,
+  type NextRequests,
   type RequestFilter,
   type SeenRequest,
   type Tokens,
@@ -45,7 +45,7 @@ export class FakeCluster {
   readonly #listener: Listener;
   readonly #api: FakeApiServer;
   readonly #objects: Objects;
-  readonly #behaviours = new Behaviours();
+  #behaviours: readonly NextRequests[] = [];
   #bookmarks: NodeJS.Timeout | undefined;
   #tokens: ReadonlyMap<string, User>;
   #requests = 0;
@@ -53,21 +53,15 @@ export class FakeCluster {
   readonly #byIdentity = new Map<string, number>();
 
   private constructor(options: FakeClusterOptions) {
-    const { name = 'fake', history = 32_768, clock = Date.now, http2 = true, serverNames = [] } = options;
+    const { name = 'fake', history = 32_768, clock = Date.now, customResourceDefinitions = [] } = options;
     this.#options = options;
     this.#tokens = usersOf(options.tokens ?? {});
     this.#api = new FakeApiServer({ name, history, clock });
     this.#objects = new Objects(this.#api.state);
     for (const namespace of ['default', 'kube-system']) this.#objects.addNamespace(namespace);
-    const { customResourceDefinitions = [] } = options;
     for (const definition of [...multiclusterDefinitions, ...customResourceDefinitions]) this.#objects.set(definition);
-    this.#listener = new Listener({
-      http2,
-      serverNames,
-      insecureHttp: options.insecureHttp ?? false,
-      certificateAuthority: this.certificateAuthority,
-      answer: (request, response) => this.#answer(request, response),
-    });
+    const answer = (request: Request, response: Response) => this.#answer(request, response);
+    this.#listener = new Listener(options, this.certificateAuthority, answer);
   }
 
   /** Starts a cluster on a free port of 127.0.0.1. */
@@ -124,8 +118,8 @@ export class FakeCluster {
   }
 
   /** Makes the next `count` requests fail; with a filter, the next ones that match. */
-  failNext(behaviour: Behaviour, count = 1, matches?: RequestFilter): void {
-    this.#behaviours.add(behaviour, count, matches);
+  failNext(behaviour: Behaviour, count = 1, matches: RequestFilter = () => true): void {
+    this.#behaviours = [...this.#behaviours, { behaviour, matches, left: count }];
   }
 
   /**
@@ -218,7 +212,7 @@ export class FakeCluster {
     const seen = { method, url, headers: { ...headers }, identity: user?.username };
     try {
       this.onRequest(seen);
-      const behaviour = this.#behaviours.take(seen);
+      const behaviour = this.#nextBehaviour(seen);
       if (behaviour !== undefined) return misbehave(behaviour, request, response);
     } catch (error) {
       const message = `onRequest, or a filter of failNext, threw: ${error instanceof Error ? error.message : String(error)}`;
@@ -228,6 +222,14 @@ export class FakeCluster {
     const prefix = this.#options.pathPrefix ?? '';
     if (url.startsWith(`${prefix}/`)) void this.#api.answer(request, response, url.slice(prefix.length), user);
     else sendError(response, new ApiError(404, `${url} is outside of ${prefix}`));
+  }
+
+  #nextBehaviour(request: SeenRequest): Behaviour | undefined {
+    const next = this.#behaviours.find(({ matches }) => matches(request));
+    if (!next) return undefined;
+    next.left -= 1;
+    if (next.left === 0) this.#behaviours = this.#behaviours.filter((other) => other !== next);
+    return next.behaviour;
   }
 
   /** A certificate takes precedence over a token, as in an API server. */

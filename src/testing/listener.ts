@@ -7,17 +7,14 @@ import { createServer as createTlsServer, type Server as HttpsServer } from 'nod
 import type { AddressInfo, Socket } from 'node:net';
 import type { Request, Response } from './api/http.ts';
 import type { CertificateAuthority } from './certificates.ts';
+import type { FakeClusterOptions } from './fake-cluster-options.ts';
 
-interface ListenerOptions {
-  readonly http2: boolean;
-  readonly insecureHttp: boolean;
-  readonly serverNames: readonly string[];
-  readonly certificateAuthority: CertificateAuthority;
-  readonly answer: (request: Request, response: Response) => void;
-}
+type Answer = (request: Request, response: Response) => void;
 
 export class Listener {
-  readonly #options: ListenerOptions;
+  readonly #options: FakeClusterOptions;
+  readonly #authority: CertificateAuthority;
+  readonly #answer: Answer;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   #server: Http2SecureServer | HttpsServer | Server | undefined;
@@ -26,8 +23,10 @@ export class Listener {
   /** Chosen at the first listen, and kept. */
   port = 0;
 
-  constructor(options: ListenerOptions) {
+  constructor(options: FakeClusterOptions, authority: CertificateAuthority, answer: Answer) {
     this.#options = options;
+    this.#authority = authority;
+    this.#answer = answer;
   }
 
   get openConnections(): number {
@@ -59,18 +58,18 @@ export class Listener {
   }
 
   #createServer(): Http2SecureServer | HttpsServer | Server {
-    const { insecureHttp, http2, serverNames, certificateAuthority, answer } = this.#options;
-    const { certificate: cert, key } = certificateAuthority.issue({
+    const { insecureHttp, http2 = true, serverNames = [] } = this.#options;
+    const { certificate: cert, key } = this.#authority.issue({
       commonName: 'fake-cluster',
       dnsNames: ['localhost', ...serverNames],
       ipAddresses: ['127.0.0.1', '::1'],
     });
-    const tls = { cert, key, ca: certificateAuthority.certificate, requestCert: true, rejectUnauthorized: false };
+    const tls = { cert, key, ca: this.#authority.certificate, requestCert: true, rejectUnauthorized: false };
     const server = insecureHttp
-      ? createServer(answer)
+      ? createServer(this.#answer)
       : http2
-        ? createSecureServer({ ...tls, allowHTTP1: true }, answer)
-        : createTlsServer(tls, answer);
+        ? createSecureServer({ ...tls, allowHTTP1: true }, this.#answer)
+        : createTlsServer(tls, this.#answer);
     server.on('session', (session: ServerHttp2Session) => {
       this.#sessions.add(session);
       session.on('close', () => this.#sessions.delete(session));
