@@ -6,6 +6,8 @@ import { definitionType, notImplementedVersions, type ResourceType, serviceAccou
 import { discover, servesGroup, version } from './discovery.ts';
 import {
   type Content,
+  flagOf,
+  isDryRun,
   mediaTypeOf,
   onlyMetadata,
   parseBody,
@@ -22,12 +24,11 @@ import {
 } from './http.ts';
 import type { Json, JsonObject } from './json.ts';
 import { dropRenamed } from './kinds.ts';
+import { type ListOptions, listObjects, listOptionsOf } from './list.ts';
 import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
 import { isApply, patched, readApplied, withApplied } from './patch.ts';
-import { flagOf, isDryRun, type ListOptions, listOptionsOf } from './query.ts';
-import { listObjects } from './read.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
 import {
   ApiError,

@@ -3,7 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { parse } from 'yaml';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
-import { type ApiError, badRequest, notImplemented, PageNotFound, unsupportedMediaType } from './status.ts';
+import {
+  type ApiError,
+  badRequest,
+  cause,
+  invalid,
+  notImplemented,
+  PageNotFound,
+  unsupportedMediaType,
+} from './status.ts';
 
 export type Request = IncomingMessage | Http2ServerRequest;
 export type Response = ServerResponse | Http2ServerResponse;
@@ -81,6 +89,19 @@ export function onlyMetadata(body: JsonObject): JsonObject {
   if (kind === 'Status') return body;
   if (!isList(items)) return { kind: 'PartialObjectMetadata', apiVersion, metadata };
   return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: items.filter(isObject).map(onlyMetadata) };
+}
+
+/** A flag of a query; `undefined` if it is not there. */
+export const flagOf = (query: URLSearchParams, name: string) => {
+  const value = query.get(name);
+  return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';
+};
+
+/** Whether a write, or a delete, changes nothing. Throws a 422. */
+export function isDryRun(values: readonly string[]): boolean {
+  const causes = values.filter((one) => one !== 'All').map((one) => cause.invalid('dryRun', one, 'must be All'));
+  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'Options' }, '', causes);
+  return values.length > 0;
 }
 
 /** What the path of a URL names. */

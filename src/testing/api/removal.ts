@@ -3,11 +3,10 @@
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import { definitionType, namespaceType, type ResourceType } from './built-in-types.ts';
-import { type Content, parseBody } from './http.ts';
+import { type Content, isDryRun, parseBody } from './http.ts';
 import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
-import { isDryRun } from './query.ts';
 import { badRequest, conflict, forbidden, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */

@@ -7,8 +7,8 @@ import { Readable } from 'node:stream';
 import type { ApiState, Change, Collection } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { onlyMetadata } from './http.ts';
+import type { ListOptions } from './list.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
-import { type ListOptions, versionOf } from './query.ts';
 import { expired } from './status.ts';
 
 interface WatchSettings {
@@ -35,14 +35,14 @@ export class Watch extends Readable {
   /** Its reader takes more. */
   #hasRoom = false;
 
-  /** Throws for invalid options. A version that is gone is reported in the first event of the stream. */
+  /** A version that is gone is reported in the first event of the stream. */
   constructor(state: ApiState, settings: WatchSettings) {
     super({ highWaterMark: chunkLength });
     const { type, options } = settings;
     this.#state = state;
     this.#settings = settings;
     this.#collection = state.collection(type);
-    this.#events = this.#eventsAfter(versionOf(options.resourceVersion) ?? 0);
+    this.#events = this.#eventsAfter(options.resourceVersion ?? 0);
     this.#stopListening = this.#collection.listen(() => this.#pump());
     state.watches.add(this);
     const { timeoutSeconds = 0 } = options;

@@ -1,18 +1,22 @@
-/** The query of a URL: options of lists, watches and writes, with their label and field selectors. Unknown options are ignored, as in Kubernetes. */
+/** Lists: their options and selectors, which version is read, and pages that go on where the last one ended. */
 
-import type { ResourceType } from './built-in-types.ts';
-import { valueAt } from './json.ts';
+import { z } from 'zod';
+import type { ApiState } from './api-state.ts';
+import { apiVersionOf, type ResourceType } from './built-in-types.ts';
+import { flagOf } from './http.ts';
+import { type JsonObject, valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
-import type { StoredObject } from './objects.ts';
-import { badRequest, cause, invalid } from './status.ts';
+import { keyOf, present, type StoredObject } from './objects.ts';
+import { badRequest, cause, expired, invalid } from './status.ts';
 
+/** The query of a list or a watch. Unknown options are ignored, as in Kubernetes. */
 export interface ListOptions {
   readonly watch: boolean;
   /** The namespace of the URL. */
   readonly namespace: string | undefined;
   /** Which objects are asked for, by their namespace, fields and labels. */
   readonly selects: Matches;
-  readonly resourceVersion: string;
+  readonly resourceVersion: number | undefined;
   readonly resourceVersionMatch: string;
   readonly limit: number;
   readonly continue: string;
@@ -20,11 +24,6 @@ export interface ListOptions {
   readonly allowWatchBookmarks: boolean;
   readonly sendInitialEvents: boolean | undefined;
 }
-
-export const flagOf = (query: URLSearchParams, name: string) => {
-  const value = query.get(name);
-  return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';
-};
 
 /** A number of the query. Throws a 400. */
 function numberOf(query: URLSearchParams, name: string): number | undefined {
@@ -35,7 +34,7 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
 }
 
 /** A version as a number; `undefined` if none is given. Throws a 400 for an invalid version. */
-export function versionOf(text: string): number | undefined {
+function versionOf(text: string): number | undefined {
   if (text === '') return undefined;
   if (/^\d{1,20}$/.test(text)) return Number(text);
   const given = JSON.stringify(text);
@@ -58,7 +57,7 @@ export function listOptionsOf(query: URLSearchParams, type: ResourceType, namesp
     watch: flagOf(query, 'watch') ?? false,
     namespace,
     selects: (object) => isInside(object) && hasFields(object) && hasLabels(object),
-    resourceVersion: query.get('resourceVersion') ?? '',
+    resourceVersion: versionOf(query.get('resourceVersion') ?? ''),
     resourceVersionMatch,
     limit: numberOf(query, 'limit') ?? 0,
     continue: query.get('continue') ?? '',
@@ -68,11 +67,60 @@ export function listOptionsOf(query: URLSearchParams, type: ResourceType, namesp
   };
 }
 
-/** Whether a write, or a delete, changes nothing. Throws a 422. */
-export function isDryRun(values: readonly string[]): boolean {
-  const causes = values.filter((one) => one !== 'All').map((one) => cause.invalid('dryRun', one, 'must be All'));
-  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'Options' }, '', causes);
-  return values.length > 0;
+/** Where a list continues: the version of the first page, and the first key that is wanted. */
+const continuation = z.object({ version: z.int(), start: z.string() });
+type Continuation = z.output<typeof continuation>;
+
+/** A page of a list. Throws a 410 if its version is no longer kept. */
+export function listObjects(
+  state: ApiState,
+  type: ResourceType,
+  options: ListOptions,
+): JsonObject & { readonly items: readonly StoredObject[] } {
+  const { namespace, selects } = options;
+  const { version, start } = whereToRead(state, type, options);
+  const limit = options.resourceVersion === 0 ? 0 : options.limit;
+  const asked = state.collection(type).list(namespace, version, start);
+  const items: StoredObject[] = [];
+  let end = 0;
+  for (; end < asked.length && (limit <= 0 || items.length < limit); end++) {
+    const object = asked[end];
+    if (object && selects(object)) items.push(type.custom ? present(type, object) : object);
+  }
+  const next = asked[end]?.metadata;
+  const rest = next && { version, start: keyOf(next.namespace, next.name) };
+  const token = rest && Buffer.from(JSON.stringify(rest)).toString('base64url');
+  return {
+    kind: type.listKind,
+    apiVersion: apiVersionOf(type),
+    metadata: { resourceVersion: String(version), continue: token },
+    items,
+  };
+}
+
+/** The version that a list shows, and where it begins: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list */
+function whereToRead(state: ApiState, type: ResourceType, options: ListOptions): Continuation {
+  const { oldest } = state.collection(type);
+  if (options.continue !== '') {
+    const asked = decodeContinuation(options.continue);
+    if (asked.version < oldest) throw expired('The provided continue parameter is too old: start the list again.');
+    return asked;
+  }
+  const { resourceVersion: asked = 0, resourceVersionMatch: match, limit } = options;
+  const exact = match === 'Exact' || (match === '' && limit > 0);
+  if (exact && asked > 0) {
+    if (asked < oldest) throw expired('The resourceVersion for the provided list is too old.');
+    return { version: asked, start: '' };
+  }
+  return { version: state.version, start: '' };
+}
+
+function decodeContinuation(token: string): Continuation {
+  try {
+    return continuation.parse(JSON.parse(Buffer.from(token, 'base64url').toString('utf8')));
+  } catch {
+    throw badRequest('continue key is not valid');
+  }
 }
 
 type Matches = (object: StoredObject) => boolean;
