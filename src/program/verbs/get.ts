@@ -47,59 +47,48 @@ export async function run(given: Call): Promise<ExitCode> {
   const { providers } = await providersOf(call);
   const profiles = await profilesOf(call);
   const rows = profiles.map((profile) => toRow(profile, providers));
-  const widths = await show(call, rows, providers.length === 0);
+  const print = createPrinter(call);
+  await print(rows);
+  await sayWhatIsMissing(call, rows, providers.length === 0);
   if (!options.has('watch')) return exitCodes.ok;
   const { profileChanges } = await import('../watch-profiles.ts');
-  const print = createPrinter(call, widths);
   for await (const { profile, isGone } of profileChanges(call, profiles)) {
     const row = toRow(profile, providers);
-    await print(isGone ? { ...row, deleted: true } : row);
+    await print([isGone ? { ...row, deleted: true } : row]);
   }
   return call.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 
-/** Prints the current profiles. Returns the widths of the table's columns. */
-async function show(call: Call, rows: readonly Row[], isUnknown: boolean): Promise<readonly number[]> {
+/** Prints rows in the way that `-o` says, and later ones below them. */
+function createPrinter(call: Call): (rows: readonly Row[]) => Promise<void> {
   const { terminal, options } = call;
   const format = options.text('output');
-  if (options.has('watch') && (format === 'json' || format === 'yaml')) {
-    for (const row of rows) await createPrinter(call, [])(row);
-    return [];
-  }
-  if (await printData(call, () => ({ items: rows }))) return [];
-  if (format === 'name') {
-    const home = await homeOf(call);
-    await terminal.write(rows.map((row) => nameLine(row, home)).join(''));
-    return [];
-  }
-  if (rows.length === 0) {
-    if (!options.has('ignore-not-found')) await terminal.say(await noProfiles(call));
-    return [];
-  }
-  const { text, widths } = formatTable(terminal, columns, rows, tableOptions(call));
-  await terminal.write(text);
-  if (isUnknown && terminal.stderr.isTTY) await terminal.say(noProviders);
-  return widths;
-}
-
-/** Prints one row after another, in the way that `-o` says. */
-function createPrinter(call: Call, before: readonly number[]): (row: Row) => Promise<void> {
-  const { terminal, options } = call;
-  let widths = before;
-  // If there was no table yet, it begins with the first row.
-  let headers = before.length === 0 && tableOptions(call).headers;
-  return async (row) => {
-    const format = options.text('output');
-    if (format === 'json') await terminal.write(`${jsonText(row)}\n`);
-    else if (format === 'yaml') await printData(call, () => row).then(() => terminal.write('---\n'));
-    else if (format === 'name') await terminal.write(nameLine(row, await homeOf(call)));
-    else {
-      const table = formatTable(terminal, columns, [row], { ...tableOptions(call), headers, widths });
+  // The table begins with the first row.
+  let { headers } = tableOptions(call);
+  let widths: readonly number[] = [];
+  return async (rows) => {
+    if (format === 'name') {
+      const home = await homeOf(call);
+      await terminal.write(rows.map((row) => nameLine(row, home)).join(''));
+    } else if (options.has('watch') && format === 'json') {
+      for (const row of rows) await terminal.write(`${jsonText(row)}\n`);
+    } else if (options.has('watch') && format === 'yaml') {
+      for (const row of rows) await printData(call, () => row).then(() => terminal.write('---\n'));
+    } else if (!(await printData(call, () => ({ items: rows }))) && rows.length > 0) {
+      const table = formatTable(terminal, columns, rows, { ...tableOptions(call), headers, widths });
       headers = false;
       widths = table.widths;
       await terminal.write(table.text);
     }
   };
+}
+
+/** Of a table: that it is empty, or why its providers are not known. */
+async function sayWhatIsMissing(call: Call, rows: readonly Row[], isUnknown: boolean): Promise<void> {
+  const { terminal, options } = call;
+  if (![undefined, 'wide'].includes(options.text('output'))) return;
+  if (rows.length > 0 && isUnknown && terminal.stderr.isTTY) await terminal.say(noProviders);
+  if (rows.length === 0 && !options.has('ignore-not-found')) await terminal.say(await noProfiles(call));
 }
 
 /** As kubectl prints it; with its namespace if the same call would not find it without. Each verb takes both. */
