@@ -1,4 +1,4 @@
-/** Formats an error for the user: a line with its code, advice and an exit code. No stack, and no secret. */
+/** Converts errors of the library, and any other, to what the user is shown of them. No stack, and no secret. */
 import {
   ConfigurationError,
   ConnectionError,
@@ -10,23 +10,13 @@ import {
 } from '../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from './failure.ts';
 
-export interface ShownError {
-  readonly message: string;
-  readonly hint?: string | undefined;
-  readonly code?: string | undefined;
-  readonly exitCode: ExitCode;
-}
-
-export function describe(error: unknown): ShownError {
+export function describe(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof CredentialsError)
-    return { message: error.message, exitCode: exitCodeOf(error), code: error.code };
+    return new Failure(exitCodeOf(error), error.message, undefined, { cause: error });
   const message = error instanceof Error ? error.message : String(error);
-  return {
-    message: redact(message),
-    hint: 'this is a bug of clusterprofile-credentials, or a problem of this machine; please report it',
-    exitCode: exitCodes.failed,
-  };
+  const hint = 'this is a bug of clusterprofile-credentials, or a problem of this machine; please report it';
+  return new Failure(exitCodes.failed, redact(message), hint);
 }
 
 function exitCodeOf(error: CredentialsError): ExitCode {

@@ -104,13 +104,12 @@ const helpHint = (program: string, verb: string) => `see ${program} ${verb} --he
 /** Prints the problem, the next step and where there is more: no stack, and no secret. */
 async function report(error: unknown, program: string, terminal: Terminal): Promise<ExitCode> {
   // Most errors are failures of the program's own: the library's errors are loaded only to explain others.
-  const shown = error instanceof Failure ? error : (await import('./format-error.ts')).describe(error);
-  const { message, hint, exitCode, code } = shown;
+  const failure = error instanceof Failure ? error : (await import('./format-error.ts')).describe(error);
+  const { message, hint, exitCode, code } = failure;
   const label = code === undefined ? 'error:' : `error [${code}]:`;
   await terminal.tell(label, 'red', message);
-  const hints = [hint, code === undefined ? undefined : `${program} explain ${code}`].filter(
-    (one) => one !== undefined,
-  );
-  for (const one of hints) await terminal.tell('hint: ', 'yellow', one);
+  for (const advice of [hint, code && `${program} explain ${code}`]) {
+    if (advice !== undefined) await terminal.tell('hint: ', 'yellow', advice);
+  }
   return exitCode;
 }
