@@ -27,7 +27,7 @@ const gap = 3;
 
 /** Lines, each with its line break, and the widths of the columns: equal in each line, three blanks apart. */
 export function formatTable<Row>(
-  terminal: Pick<Terminal, 'paint'>,
+  terminal: Terminal,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   { headers, wide, widths: before = [] }: TableOptions,

@@ -4,6 +4,7 @@ import {
   type ClusterReport,
   failedStage,
   printable,
+  type Right,
   type Stage,
   type StageName,
   type StageResult,
@@ -23,13 +24,13 @@ const shown: Readonly<Record<StageResult, { readonly word: string; readonly styl
 
 const stageWidth = Math.max(...stageNames.map((name) => name.length));
 
-export function formatReport(report: ClusterReport, terminal: Pick<Terminal, 'paint'>): string {
+export function formatReport(report: ClusterReport, terminal: Terminal): string {
   const failed = failedStage(report);
   const heading = terminal.paint(failed ? ['bold', 'red'] : 'bold', printable(report.profile, 1_024));
   return `${[heading, ...report.stages.flatMap((stage) => linesOf(stage, terminal))].join('\n')}\n`;
 }
 
-function linesOf(stage: Stage, terminal: Pick<Terminal, 'paint'>): readonly string[] {
+function linesOf(stage: Stage, terminal: Terminal): readonly string[] {
   const { word, style } = shown[stage.result];
   const time = stage.result === 'skipped' ? '' : formatMs(stage.milliseconds);
   const [first = '', ...more] = stage.message.split('\n');
@@ -44,11 +45,7 @@ function linesOf(stage: Stage, terminal: Pick<Terminal, 'paint'>): readonly stri
 }
 
 /** `3 clusters: 1 ok, 2 failed (plugin 1, connection 1)`. */
-export function formatSummary(
-  reports: readonly ClusterReport[],
-  asked: number,
-  terminal: Pick<Terminal, 'paint'>,
-): string {
+export function formatSummary(reports: readonly ClusterReport[], asked: number, terminal: Terminal): string {
   const failed = reports.flatMap((report) => failedStage(report)?.stage ?? []);
   const kinds = stageNames.flatMap((name) => {
     const count = failed.filter((stage) => stage === name).length;
@@ -70,7 +67,7 @@ const mostNamed = 3;
  * A line for each cause, if clusters share one: `12 x TLS_UNTRUSTED: ...`. Of a code it is the message of the first cluster; causes without
  * one are the same if their messages differ in addresses and numbers alone. Empty if each cluster has a cause of its own.
  */
-export function formatCauses(reports: readonly ClusterReport[], terminal: Pick<Terminal, 'paint'>): string {
+export function formatCauses(reports: readonly ClusterReport[], terminal: Terminal): string {
   const failed = reports.flatMap((report) => {
     const stage = failedStage(report);
     return stage ? [{ profile: report.profile, stage }] : [];
@@ -93,7 +90,7 @@ function causeOf({ stage, code, message }: Stage): string {
 }
 
 /** `-o wide`: a line for each cluster, with a column for each right of `--can-i`. */
-export function formatWide(reports: readonly ClusterReport[], rights: readonly string[], call: Call): string {
+export function formatWide(reports: readonly ClusterReport[], rights: readonly Right[], call: Call): string {
   const columns: readonly Column<ClusterReport>[] = [
     { title: 'CLUSTER', value: ({ profile }) => profile },
     {
@@ -102,10 +99,10 @@ export function formatWide(reports: readonly ClusterReport[], rights: readonly s
       style: (report) => (failedStage(report) ? 'red' : report.stages.some(hasWarnings) ? 'yellow' : 'green'),
     },
     ...rights.map(
-      (right): Column<ClusterReport> => ({
-        title: right.toUpperCase(),
-        value: (report) => answerTo(report, right) ?? '?',
-        style: (report) => (answerTo(report, right) === 'yes' ? 'green' : 'red'),
+      ({ text }): Column<ClusterReport> => ({
+        title: text.toUpperCase(),
+        value: (report) => answerTo(report, text) ?? '?',
+        style: (report) => (answerTo(report, text) === 'yes' ? 'green' : 'red'),
       }),
     ),
     {

@@ -12,10 +12,6 @@ import { requiredProvidersOf } from '../providers.ts';
 import { printData, sideBySide } from '../table.ts';
 import type { Call } from '../verb.ts';
 
-const defaultTimeout = '60s';
-const defaultParallel = '10';
-const defaultInterval = '60s';
-
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal, signal } = call;
   const format = options.text('output');
@@ -23,27 +19,19 @@ export async function run(call: Call): Promise<ExitCode> {
     const message = `--watch and -o ${format} contradict each other: a watch prints changes`;
     throw Failure.usage(message, 'leave one of the two out');
   }
-  const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);
   const setUp = await setUpOf(call);
-  const isShown = (report: ClusterReport) => !options.has('failed-only') || failedStage(report) !== undefined;
-  if (options.has('watch')) {
-    // A file may be a pipe, which is read once.
-    const fromFiles = options.texts('filename').length > 0 ? await profilesOf(call) : undefined;
-    const checkAll = async (isPrinted: (report: ClusterReport) => boolean) =>
-      checkOnce(call, setUp, fromFiles ?? (await profilesOf(call)), isPrinted);
-    return watchClusters(call, checkAll, { intervalMs, isShownAtFirst: isShown });
-  }
+  if (options.has('watch')) return watchClusters(call, setUp);
   const profiles = await profilesOf(call);
   if (profiles.length === 0 && format === undefined) {
     await terminal.say(await noProfiles(call));
     return exitCodes.ok;
   }
+  const { isShown, rights } = setUp;
   const reports = await checkOnce(call, setUp, profiles, (report) => format === undefined && isShown(report));
   const wasStopped = signal.aborted;
   const shown = reports.filter(isShown);
-  const names = setUp.rights.map(({ text }) => text);
   if (format === 'wide') {
-    await terminal.write(formatWide(shown, names, call));
+    await terminal.write(formatWide(shown, rights, call));
     await terminal.say(formatSummary(reports, profiles.length, terminal).trimEnd());
   } else if (format === 'name') await terminal.write(shown.map(({ profile }) => `${profile}\n`).join(''));
   else if (!(await printData(call, () => toData(shown)))) {
@@ -57,9 +45,11 @@ type SetUp = Awaited<ReturnType<typeof setUpOf>>;
 async function setUpOf(call: Call) {
   const { options } = call;
   return {
-    timeoutMs: durationOf('--timeout', options.text('timeout') ?? defaultTimeout),
-    atOnce: numberOf('--parallel', options.text('parallel') ?? defaultParallel),
+    intervalMs: durationOf('--interval', options.text('interval') ?? '60s'),
+    timeoutMs: durationOf('--timeout', options.text('timeout') ?? '60s'),
+    atOnce: numberOf('--parallel', options.text('parallel') ?? '10'),
     rights: options.texts('can-i').map(parseRight),
+    isShown: (report: ClusterReport) => !options.has('failed-only') || failedStage(report) !== undefined,
     providers: await requiredProvidersOf(call),
   };
 }
@@ -131,22 +121,19 @@ function parseRight(text: string): Right {
   );
 }
 
-/** Checks all clusters, and prints the reports that `isShown` chooses. */
-type CheckAll = (isShown: (report: ClusterReport) => boolean) => Promise<readonly ClusterReport[]>;
-
 /** Runs until the call's signal aborts. Returns the exit code of the last round that came to its end. */
-async function watchClusters(
-  { signal, terminal }: Call,
-  checkAll: CheckAll,
-  { intervalMs, isShownAtFirst }: { intervalMs: number; isShownAtFirst: (report: ClusterReport) => boolean },
-): Promise<ExitCode> {
+async function watchClusters(call: Call, setUp: SetUp): Promise<ExitCode> {
+  const { signal, terminal, options } = call;
+  // A file may be a pipe, which is read once.
+  const fromFiles = options.texts('filename').length > 0 ? await profilesOf(call) : undefined;
   let before: ReadonlyMap<string, string> | undefined;
   let exitCode: ExitCode = exitCodes.interrupted;
   while (!signal.aborted) {
     const known = before;
     const isChanged = (report: ClusterReport) => known?.get(report.profile) !== stateOf(report);
     try {
-      const reports = await checkAll((report) => (known ? isChanged(report) : isShownAtFirst(report)));
+      const profiles = fromFiles ?? (await profilesOf(call));
+      const reports = await checkOnce(call, setUp, profiles, known ? isChanged : setUp.isShown);
       if (signal.aborted) break;
       const now = new Map(reports.map((report) => [report.profile, stateOf(report)]));
       exitCode = exitCodeOf(reports);
@@ -160,10 +147,9 @@ async function watchClusters(
       if (!known) throw error;
       if (signal.aborted) break;
       // The hub may be away for a while.
-      const { message } = describe(error);
-      await terminal.warn(message);
+      await terminal.warn(describe(error).message);
     }
-    await pause(intervalMs, undefined, { signal }).catch(() => {});
+    await pause(setUp.intervalMs, undefined, { signal }).catch(() => {});
   }
   return exitCode;
 }
