@@ -1,4 +1,5 @@
 /** What the program prints: tables, lines side by side, and output that a closed pipe ends. */
+import { pMapIterable, pMapStop } from 'p-map';
 import stringWidth from 'string-width';
 import { Document, visit } from 'yaml';
 import { printable } from '../diagnose/index.ts';
@@ -101,28 +102,13 @@ function escaped(unit: string): string {
  * Calls `work` for each item, up to a limit at once, and yields the results in the order of the items as they come. After the signal
  * has aborted, no new work starts, and running work is awaited.
  */
-export async function* sideBySide<T, R>(
+export function sideBySide<T, R>(
   items: readonly T[],
   atOnce: number,
   signal: AbortSignal,
   work: (item: T, index: number) => Promise<R>,
-): AsyncGenerator<R, void> {
-  const results = new Map<number, Promise<R>>();
-  let next = 0;
-  const begin = () => {
-    if (signal.aborted || next >= items.length) return;
-    const index = next++;
-    const item = items[index] as T; // `index` is below the length
-    const result = work(item, index);
-    results.set(index, result);
-    result.then(begin, begin);
-  };
-  for (let count = 0; count < atOnce; count++) begin();
-  for (let index = 0; index < items.length; index++) {
-    const result = results.get(index);
-    // All before it have ended, so it has begun, or the signal has aborted.
-    if (!result) return;
-    results.delete(index);
-    yield await result;
-  }
+): AsyncIterable<R> {
+  const mapper = (item: T, index: number) => (signal.aborted ? pMapStop : work(item, index));
+  // One slow item must not keep those after it from being done.
+  return pMapIterable(items, mapper, { concurrency: atOnce, backpressure: Number.POSITIVE_INFINITY });
 }
