@@ -9,6 +9,7 @@ import {
   callMetadata,
   callService,
   checkEnd,
+  elementOf,
   form,
   jsonOf,
   metadataUrl,
@@ -88,8 +89,7 @@ const fromWebIdentity: Source = async (sts) => {
   const Action = 'AssumeRoleWithWebIdentity';
   const parameters = { RoleArn: role, RoleSessionName: sessionName(), WebIdentityToken: token };
   const { region, endpoint: url } = sts();
-  const call = { url, ...form({ Action, Version, ...parameters }) };
-  return keysOfSts(call, await callSts(call, region), role);
+  return keysOfSts({ url, ...form({ Action, Version, ...parameters }) }, region, role);
 };
 
 const Version = '2011-06-15';
@@ -103,18 +103,7 @@ export async function assumeRole(keys: AwsKeys, role: string, sts: Sts): Promise
     keys,
   );
   const headers = Object.fromEntries(Object.entries(signed.headers ?? {}).map(([name, value]) => [name, `${value}`]));
-  const call: Call = { url, method: 'POST', headers, body };
-  return checked(keysOfSts(call, await callSts(call, sts.region), role));
-}
-
-async function callSts(call: Call, region: string): Promise<Answer> {
-  try {
-    return await callService(call);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : 'no reason given';
-    if (!/\((?:ENOTFOUND|EAI_AGAIN)\)/.test(reason)) throw error;
-    throw new Error(`${reason}: check whether the region ${region} exists (--region), or name an --sts-endpoint`);
-  }
+  return checked(await keysOfSts({ url, method: 'POST', headers, body }, sts.region, role));
 }
 
 const clock = "check this machine's clock";
@@ -132,23 +121,20 @@ const advice: Readonly<Record<string, string>> = {
   ValidationError: 'correct the ARN of the role',
 };
 
-function keysOfSts(call: Call, answer: Answer, role: string): AwsKeys {
-  const field = (name: string) => new RegExp(`<${name}>([^<]+)</${name}>`).exec(answer.text)?.[1];
+async function keysOfSts(call: Call, region: string, role: string): Promise<AwsKeys> {
+  const answer = await callService(call).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : 'no reason given';
+    if (!/\((?:ENOTFOUND|EAI_AGAIN)\)/.test(reason)) throw error;
+    throw new Error(`${reason}: check whether the region ${region} exists (--region), or name an --sts-endpoint`);
+  });
+  const field = (name: string) => elementOf(answer, name);
   const [accessKeyId, secretAccessKey] = [field('AccessKeyId'), field('SecretAccessKey')];
-  if (answer.statusCode === 200 && accessKeyId && secretAccessKey) {
-    return {
-      accessKeyId,
-      secretAccessKey,
-      sessionToken: field('SessionToken') ?? '',
-      expiresAt: timeOf(field('Expiration')),
-    };
+  if (answer.statusCode !== 200 || !accessKeyId || !secretAccessKey) {
+    const { message } = refusal(answer, (code) => (Object.hasOwn(advice, code) ? advice[code] : undefined));
+    throw new Error(`the role ${role} cannot be assumed: ${message}`);
   }
-  const code = field('Code');
-  const what = code !== undefined && Object.hasOwn(advice, code) ? advice[code] : undefined;
-  // Its message repeats what was signed, with the session token.
-  const message = code === 'SignatureDoesNotMatch' ? undefined : field('Message');
-  const { message: reason } = refusal(call, answer, { code, message }, what);
-  throw new Error(`the role ${role} cannot be assumed: ${reason}`);
+  const [sessionToken = '', expiresAt] = [field('SessionToken'), timeOf(field('Expiration'))];
+  return { accessKeyId, secretAccessKey, sessionToken, expiresAt };
 }
 
 const timeOf = (text: string | null | undefined) => {
@@ -159,12 +145,9 @@ const timeOf = (text: string | null | undefined) => {
 const text = z.nullish(z.string());
 const keysSchema = z.object({ AccessKeyId: z.string(), SecretAccessKey: z.string(), Token: text, Expiration: text });
 
-function keysOfMetadata(call: Call, answer: Answer, advice?: string): AwsKeys {
+function keysOfMetadata(answer: Answer, advice?: string): AwsKeys {
   const parsed = keysSchema.safeParse(jsonOf(answer));
-  if (answer.statusCode !== 200 || !parsed.success) {
-    const { code, Code } = Object(jsonOf(answer));
-    throw refusal(call, answer, { code: code ?? Code }, advice);
-  }
+  if (answer.statusCode !== 200 || !parsed.success) throw refusal(answer, advice);
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token, Expiration } = parsed.data;
   return { accessKeyId, secretAccessKey, sessionToken: Token ?? '', expiresAt: timeOf(Expiration) };
 }
@@ -183,8 +166,8 @@ const fromContainer: Source = async () => {
   const { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file, AWS_CONTAINER_AUTHORIZATION_TOKEN: token } = process.env;
   const authorization = file ? readText('AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE', file) : token;
   if (authorization) hide(authorization);
-  const call: Call = { url, ...(authorization ? { headers: { authorization } } : {}) };
-  return keysOfMetadata(call, await callMetadata(call), 'check the pod identity association of the service account');
+  const answer = await callMetadata({ url, ...(authorization ? { headers: { authorization } } : {}) });
+  return keysOfMetadata(answer, 'check the pod identity association of the service account');
 };
 
 /** IMDSv2: the role of the machine. */
@@ -193,28 +176,21 @@ const fromInstance: Source = async () => {
   const variable = 'AWS_EC2_METADATA_SERVICE_ENDPOINT';
   const base = metadataUrl(variable, process.env[variable], 'http://169.254.169.254');
   const at = (path: string) => new URL(path, base);
-  const session: Call = {
-    url: at('/latest/api/token'),
-    method: 'PUT',
-    headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '60' },
-  };
-  let answer: Answer;
+  let session: Answer;
   try {
-    answer = await callMetadata(session);
+    const headers = { 'x-aws-ec2-metadata-token-ttl-seconds': '60' };
+    session = await callMetadata({ url: at('/latest/api/token'), method: 'PUT', headers });
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'no reason given';
     return `${reason} (instance metadata; a pod reaches it only if the instance's hop limit is at least 2)`;
   }
-  if (answer.statusCode !== 200) {
-    return `${refusal(session, answer, {}, 'enable IMDSv2').message} (instance metadata)`;
-  }
-  if (answer.text !== '') hide(answer.text);
-  const headers = { 'x-aws-ec2-metadata-token': answer.text };
-  const roles: Call = { url: at('/latest/meta-data/iam/security-credentials/'), headers };
-  const listed = await callMetadata(roles);
+  if (session.statusCode !== 200) return `${refusal(session, 'enable IMDSv2').message} (instance metadata)`;
+  if (session.text !== '') hide(session.text);
+  const headers = { 'x-aws-ec2-metadata-token': session.text };
+  const roles = at('/latest/meta-data/iam/security-credentials/');
+  const listed = await callMetadata({ url: roles, headers });
   const [role = ''] = listed.text.trim().split('\n');
   if (listed.statusCode !== 200 || role === '')
     return `${base.host} knows no role of this instance (instance metadata)`;
-  const call: Call = { url: new URL(encodeURIComponent(role), roles.url), headers };
-  return keysOfMetadata(call, await callMetadata(call));
+  return keysOfMetadata(await callMetadata({ url: new URL(encodeURIComponent(role), roles), headers }));
 };

@@ -1,21 +1,8 @@
 /** Tokens for AKS clusters: of Entra, with the workload identity of the pod or the managed identity of the machine. */
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { isString } from '../../util/guards.ts';
 import { readText } from '../program.ts';
-import {
-  type Answer,
-  askForToken,
-  type Call,
-  callMetadata,
-  callService,
-  form,
-  httpsUrl,
-  jsonOf,
-  metadataUrl,
-  refusal,
-  statusOf,
-} from './call.ts';
+import { callMetadata, callService, form, httpsUrl, metadataUrl, statusOf, tokenOf } from './call.ts';
 
 /** The Entra application of AKS' API servers, the same in all clouds. */
 const aksServer = '6dae42f8-4368-4678-94ff-3960e28e3630';
@@ -62,8 +49,8 @@ export async function tokenOfWorkloadIdentity(): Promise<CredentialStatus> {
     scope: `${aksServer}/.default`,
   };
   const base = host.href.replace(/\/*$/, '/');
-  const call: Call = { url: new URL(`${tenant}/oauth2/v2.0/token`, base), ...form(fields) };
-  return statusOf(await askForToken(call, callService, refused));
+  const url = new URL(`${tenant}/oauth2/v2.0/token`, base);
+  return statusOf(await tokenOf(callService({ url, ...form(fields) }), adviceOn));
 }
 
 /** Of IMDS; `client` is the ID of a user-assigned identity. */
@@ -78,13 +65,10 @@ export async function tokenOfManagedIdentity(client: string | undefined): Promis
     resource: aksServer,
     ...(client === undefined ? {} : { client_id: client }),
   })}`;
-  const call: Call = { url, headers: { Metadata: 'true' } };
-  return statusOf(await askForToken(call, (asked) => callMetadata(asked, { isPatient: true }), refused));
+  const asking = callMetadata({ url, headers: { Metadata: 'true' } }, { isPatient: true });
+  return statusOf(await tokenOf(asking, adviceOn));
 }
 
-function refused(call: Call, answer: Answer): Error {
-  const { error: code, error_description: message } = Object(jsonOf(answer));
-  const said = [code, message].filter(isString).join(' ');
-  const [, what] = advice.find(([pattern]) => pattern.test(said)) ?? [];
-  return refusal(call, answer, { code, message }, what);
+function adviceOn(code: string, message: string): string | undefined {
+  return advice.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1];
 }

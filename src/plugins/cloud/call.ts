@@ -1,7 +1,7 @@
 /** HTTP for the plugins of clouds: limits, retries, proxies, answers with tokens, and errors that say what to do. */
-import type { Agent, IncomingHttpHeaders } from 'node:http';
+import type { AgentOptions, IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod/mini';
-import { withoutSecrets } from '../../plugin/plugin-process.ts';
+import { hide, withoutSecrets } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { codeFieldOf, isString } from '../../util/guards.ts';
 import { printable, readBeginning } from '../../util/printable.ts';
@@ -15,6 +15,8 @@ export interface Call {
 }
 
 export interface Answer {
+  /** That was asked. */
+  readonly url: URL;
   readonly statusCode: number;
   readonly text: string;
   readonly headers: IncomingHttpHeaders;
@@ -34,10 +36,9 @@ export async function callService(call: Call): Promise<Answer> {
   if (call.url.protocol !== 'https:')
     throw new Error(`${call.url.origin} must be an https:// URL: it receives secrets`);
   checkProxy();
-  const { Agent, request } = process.getBuiltinModule('node:https');
   const isTransient = (answer: Answer | NoAnswer) =>
     isAnswer(answer) ? isThrottled(answer) : passing.test(answer.code);
-  return retrying(call, { request, agent: new Agent({ proxyEnv: process.env }), timeoutMs: serviceMs, isTransient });
+  return retrying(call, { agent: { proxyEnv: process.env }, timeoutMs: serviceMs, isTransient });
 }
 
 /** Node ignores a proxy that it cannot use, and would connect directly. The URL is not quoted: it may hold a password. */
@@ -53,16 +54,13 @@ function checkProxy(): void {
  * Azure and of GKE may need seconds after the start of a pod, and are the only source of an identity: `isPatient` asks them again.
  */
 export async function callMetadata(call: Call, { isPatient = false } = {}): Promise<Answer> {
-  // An import of node:http loads its WebSocket too, which is all of undici.
-  const { Agent, request } = process.getBuiltinModule(call.url.protocol === 'https:' ? 'node:https' : 'node:http');
   const isTransient = (answer: Answer | NoAnswer) =>
     isAnswer(answer) ? isThrottled(answer) || (isPatient && [404, 410].includes(answer.statusCode)) : isPatient;
-  return retrying(call, { request, agent: new Agent(), timeoutMs: metadataMs, isTransient });
+  return retrying(call, { agent: {}, timeoutMs: metadataMs, isTransient });
 }
 
 interface Transport {
-  readonly request: typeof import('node:http').request;
-  readonly agent: Agent;
+  readonly agent: AgentOptions;
   readonly timeoutMs: number;
   readonly isTransient: (answer: Answer | NoAnswer) => boolean;
 }
@@ -101,16 +99,17 @@ function isThrottled({ statusCode, text }: Answer): boolean {
 
 async function send(
   { url, method = 'GET', headers = {}, body }: Call,
-  transport: Transport,
+  { agent, timeoutMs }: Transport,
 ): Promise<Answer | NoAnswer> {
-  const { request, agent, timeoutMs } = transport;
+  // An import of node:http loads its WebSocket too, which is all of undici.
+  const { Agent, request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   const signal = AbortSignal.timeout(timeoutMs);
   try {
     return await new Promise((resolve, reject) => {
-      const outgoing = request(url, { method, agent, signal, headers }, (response) => {
+      const outgoing = request(url, { method, agent: new Agent(agent), signal, headers }, (response) => {
         const { statusCode = 0 } = response;
         readBeginning(response, maxBytes).then((bytes) => {
-          resolve({ statusCode, text: bytes.toString(), headers: response.headers });
+          resolve({ url, statusCode, text: bytes.toString(), headers: response.headers });
         }, reject);
       });
       outgoing.on('error', reject);
@@ -159,17 +158,14 @@ const seconds = z.union([z.number(), z.string().check(z.regex(/^\d+$/))]);
 const maxLifeSeconds = 86_400;
 const tokenSchema = z.object({ access_token: z.string().check(z.minLength(1)), expires_in: seconds });
 
-/** Asks for a token in the form of OAuth 2.0. `refused` gives the error for an answer without one. */
-export async function askForToken(
-  call: Call,
-  send: (call: Call) => Promise<Answer>,
-  refused: (call: Call, answer: Answer) => Error,
-): Promise<Token> {
+/** The token of an answer in the form of OAuth 2.0. It may serve to ask for another one, so messages do not show it. */
+export async function tokenOf(asking: Promise<Answer>, advice: Advice): Promise<Token> {
   const asked = Date.now();
-  const answer = await send(call);
+  const answer = await asking;
   const parsed = tokenSchema.safeParse(jsonOf(answer));
-  if (answer.statusCode !== 200 || !parsed.success) throw refused(call, answer);
+  if (answer.statusCode !== 200 || !parsed.success) throw refusal(answer, advice);
   const { access_token: token, expires_in } = parsed.data;
+  hide(token);
   const lifeSeconds = Math.max(0, Math.min(Number(expires_in), maxLifeSeconds));
   return { token, expiresAt: asked + lifeSeconds * 1_000 };
 }
@@ -186,28 +182,45 @@ export function checkEnd(what: string, expiresAt: number | undefined): void {
   throw new Error(`${what} had expired when it came (${time}): check this machine's clock, and who caches it`);
 }
 
+/** What to do; by the code and the message of the answer, if it depends on them. */
+export type Advice = string | undefined | ((code: string, message: string) => string | undefined);
+
 /**
  * The error for an unsuccessful answer, with the code and the message that it has, whatever they are. Of a message only the first line
- * is shown, and a code only if it is a word: anything else may repeat what was sent. `advice` is what to do.
+ * is shown, and a code only if it is a word: anything else may repeat what was sent.
  */
-export function refusal(
-  { url }: Call,
-  { statusCode, headers }: Answer,
-  { code, message }: { readonly code?: unknown; readonly message?: unknown },
-  advice?: string,
-): Error {
-  const word = isString(code) && /^\w{1,64}$/.test(code) ? code : undefined;
-  const [line] = isString(message) ? message.split(/[\r\n]/, 1) : [];
+export function refusal(answer: Answer, advice?: Advice): Error {
+  const { url, statusCode, headers } = answer;
+  const { code, message } = reasonOf(answer);
+  const word = /^\w{1,64}$/.test(code) ? code : '';
+  const [line] = message.split(/[\r\n]/, 1);
   // Cut after its secrets are hidden: the rest of one would not be recognised.
   const said = printable(withoutSecrets([word, line].filter(Boolean).join(': ')), 512);
   const unreadable =
     statusCode === 200 && said === '' ? 'that is not the documented answer: check which server this is' : undefined;
-  const what = statusCode === 429 || statusCode >= 500 ? 'try again later' : (advice ?? unreadable);
+  const own = typeof advice === 'function' ? advice(code, message) : advice;
+  const what = statusCode === 429 || statusCode >= 500 ? 'try again later' : (own ?? unreadable);
   return new Error(
     [`${url.host} answered ${statusCode}${said === '' ? '' : ` (${said})`}`, what, clockProblem(headers)]
       .filter(Boolean)
       .join('; '),
   );
+}
+
+/** In the forms of OAuth, of Google's other services, of AWS' agents, and of STS, whose answers are XML. */
+function reasonOf(answer: Answer): { readonly code: string; readonly message: string } {
+  const { error, error_description, code: agent, Code = agent } = Object(jsonOf(answer));
+  const { status, message } = Object(error);
+  const codes = [error, status, Code, elementOf(answer, 'Code')];
+  const code = codes.find(isString) ?? '';
+  const messages = [error_description, message, elementOf(answer, 'Message')];
+  // The message of this one repeats what was signed, with the session token.
+  return { code, message: (code !== 'SignatureDoesNotMatch' && messages.find(isString)) || '' };
+}
+
+/** The text of an element in an answer of STS. */
+export function elementOf({ text }: Answer, name: string): string | undefined {
+  return new RegExp(`<${name}>([^<]+)</${name}>`).exec(text)?.[1];
 }
 
 /** Seconds that clocks may differ: token services allow for minutes. */

@@ -5,12 +5,8 @@ import * as z from 'zod/mini';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { isString } from '../../util/guards.ts';
 import { once, readText, refuseEmpty } from '../program.ts';
 import {
-  type Answer,
-  askForToken,
-  type Call,
   callMetadata,
   callService,
   form,
@@ -20,6 +16,7 @@ import {
   refusal,
   statusOf,
   type Token,
+  tokenOf,
 } from './call.ts';
 
 export const usage = `Usage: gke-credentials [--service-account EMAIL]
@@ -55,31 +52,24 @@ export function gkeCredentials(args: readonly string[]): (credential: ExecCreden
   };
 }
 
-/** Asks a service of Google for a token. */
-async function ask(call: Call, send: (call: Call) => Promise<Answer>, advice?: string): Promise<Token> {
-  const given = await askForToken(call, send, (asked, answer) => refused(asked, answer, advice));
-  hide(given.token);
-  return given;
-}
-
 async function fromMetadata(account: string): Promise<Token> {
   const { GCE_METADATA_IP: ip, GCE_METADATA_HOST: host } = process.env;
   const named = ip || host;
   const base = metadataUrl('GCE_METADATA_HOST', named && `http://${named}`, 'http://169.254.169.254');
   const url = new URL(`/computeMetadata/v1/instance/service-accounts/${account}/token`, base);
   url.searchParams.set('scopes', scopes.join(','));
-  const call: Call = { url, headers: { 'metadata-flavor': 'Google' } };
-  const sources = 'GOOGLE_APPLICATION_CREDENTIALS is not set';
-  const send = async () => {
-    const answer = await callMetadata(call, { isPatient: true }).catch((error: unknown) => {
+  const missing = 'there is no Google identity: GOOGLE_APPLICATION_CREDENTIALS is not set';
+  const ask = async () => {
+    const headers = { 'metadata-flavor': 'Google' };
+    const answer = await callMetadata({ url, headers }, { isPatient: true }).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : 'no reason given';
-      throw new Error(`there is no Google identity: ${sources}; the metadata server ${reason}`);
+      throw new Error(`${missing}; the metadata server ${reason}`);
     });
     if (answer.headers['metadata-flavor'] === 'Google') return answer;
-    throw new Error(`there is no Google identity: ${sources}; ${base.host} is not Google's metadata server`);
+    throw new Error(`${missing}; ${base.host} is not Google's metadata server`);
   };
   const advice = account === 'default' ? 'a service account for the pod or node' : `a service account ${account}`;
-  return ask(call, send, `the metadata server needs ${advice}, with the scope cloud-platform`);
+  return tokenOf(ask(), `the metadata server needs ${advice}, with the scope cloud-platform`);
 }
 
 const text = z.string().check(z.minLength(1));
@@ -173,8 +163,8 @@ async function fromKey(
   const assertion = `${head}.${body}.${signature.toString('base64url')}`;
   hide(assertion);
   const grant_type = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-  const call: Call = { url: httpsUrl('token_uri', endpoint), ...form({ grant_type, assertion }) };
-  return ask(call, callService, 'check whether the key still exists and the service account is enabled');
+  const asking = callService({ url: httpsUrl('token_uri', endpoint), ...form({ grant_type, assertion }) });
+  return tokenOf(asking, 'check whether the key still exists and the service account is enabled');
 }
 
 /** A federated token, in exchange for the token of another issuer (RFC 8693). */
@@ -190,11 +180,9 @@ async function exchange(credentials: z.output<typeof externalSchema>, wanted: re
     subject_token,
     subject_token_type,
   };
-  const call: Call = { url: httpsUrl('token_url', token_url), ...form(fields) };
   const what = 'issuer, audience and attribute condition of the workload identity pool provider';
-  return ask(
-    call,
-    callService,
+  return tokenOf(
+    callService({ url: httpsUrl('token_url', token_url), ...form(fields) }),
     `compare the token of credential_source with the ${what}, and check whether it has expired`,
   );
 }
@@ -207,10 +195,10 @@ async function subjectOf({ file, url, headers = {}, format }: z.output<typeof so
     content = readText('credential_source.file', file);
   } else if (url !== undefined) {
     where = 'the answer of credential_source.url';
-    const call: Call = { url: metadataUrl('credential_source.url', url, ''), headers };
+    const call = { url: metadataUrl('credential_source.url', url, ''), headers };
     for (const secret of Object.values(headers)) hide(secret);
     const answer = call.url.protocol === 'https:' ? await callService(call) : await callMetadata(call);
-    if (answer.statusCode !== 200) throw refusal(call, answer, {}, 'correct credential_source');
+    if (answer.statusCode !== 200) throw refusal(answer, 'correct credential_source');
     content = answer.text.trim();
   } else throw new Error('credential_source must have a file or a url: programs and AWS sources are not supported');
   if (format?.type !== 'json') return content;
@@ -236,26 +224,17 @@ interface Impersonation {
 
 /** A token for a service account that the holder of another token may impersonate. */
 async function impersonate({ token }: Token, { url, wanted, seconds, delegates }: Impersonation): Promise<Token> {
-  const call: Call = {
+  const answer = await callService({
     url: httpsUrl('service_account_impersonation_url', url),
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ scope: wanted, delegates, ...(seconds === undefined ? {} : { lifetime: `${seconds}s` }) }),
-  };
-  const answer = await callService(call);
+  });
   const parsed = impersonatedSchemaOfAnswer.safeParse(jsonOf(answer));
   const advice =
     'grant the identity roles/iam.serviceAccountTokenCreator (or workloadIdentityUser) on the service account';
-  if (answer.statusCode !== 200 || !parsed.success) throw refused(call, answer, advice);
+  if (answer.statusCode !== 200 || !parsed.success) throw refusal(answer, advice);
   const expiresAt = Date.parse(parsed.data.expireTime);
-  if (Number.isNaN(expiresAt)) throw refused(call, answer, undefined);
+  if (Number.isNaN(expiresAt)) throw refusal(answer);
   return { token: parsed.data.accessToken, expiresAt };
-}
-
-/** Google's token services have the form of OAuth, its other services `{ error: { status, message } }`. */
-function refused(call: Call, answer: Answer, advice: string | undefined): Error {
-  const { error, error_description: description } = Object(jsonOf(answer));
-  const { status, message } = Object(error);
-  const said = isString(error) ? { code: error, message: description } : { code: status, message };
-  return refusal(call, answer, said, advice);
 }
