@@ -10,7 +10,7 @@ import { expiryOfJwt, timeOf } from '../../util/jwt.ts';
 import { printable } from '../../util/printable.ts';
 import { textField } from '../profile-input.ts';
 import { readText } from '../program.ts';
-import { type IssuerSettings, type KeyAlgorithm, keyAlgorithms, type Proof } from './settings.ts';
+import { type IssuerSettings, type KeyAlgorithm, keyAlgorithms } from './settings.ts';
 
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const jwtAssertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -57,16 +57,16 @@ async function configure(
   return config;
 }
 
-function clientAuthentication(proof: Proof): oidc.ClientAuth {
-  switch (proof.kind) {
-    case 'none':
+function clientAuthentication(proof: IssuerSettings['proof']): oidc.ClientAuth {
+  switch (proof?.kind) {
+    case undefined:
       return oidc.None();
-    case 'secret': {
+    case 'client-secret-file': {
       const secret = readSecret('--client-secret-file', proof.file);
       const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
       return (server, ...rest) => (takesBasic(server) ? basic : post)(server, ...rest);
     }
-    case 'assertion': {
+    case 'client-assertion-file': {
       const assertion = readSecret('--client-assertion-file', proof.file);
       return (_server, client, body) => {
         body.set('client_id', client.client_id);
@@ -74,7 +74,7 @@ function clientAuthentication(proof: Proof): oidc.ClientAuth {
         body.set('client_assertion', assertion);
       };
     }
-    case 'key': {
+    case 'client-key-file': {
       const pem = readText('--client-key-file', proof.file);
       try {
         const key = readClientKey(pem, proof.algorithm);

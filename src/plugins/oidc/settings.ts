@@ -41,17 +41,6 @@ A file:
   --token-file FILE          print the JWT in this file
 Files are read at each run, so tokens and secrets may be replaced at any time.`;
 
-/** How the client proves to the issuer who it is. */
-export type Proof =
-  | { readonly kind: 'secret' | 'assertion'; readonly file: string }
-  | {
-      readonly kind: 'key';
-      readonly file: string;
-      readonly keyId: string | undefined;
-      readonly algorithm: KeyAlgorithm | undefined;
-    }
-  | { readonly kind: 'none' };
-
 /** `client` is the ID of a user-assigned identity. */
 type AzureSettings =
   | { readonly azure: 'workload identity' }
@@ -132,9 +121,9 @@ function readIssuer(values: ReturnType<typeof valuesOf>, one: One) {
   }
   if (clientId === undefined)
     throw new Error('--client-id is missing: the name by which the issuer knows this controller');
-  if (proof.kind === 'none' && subjectFile === undefined) {
-    const proofs = '--client-secret-file, --client-key-file and --client-assertion-file';
-    throw new Error(`nothing says who this client is: add one of ${proofs}, or a --subject-token-file to exchange`);
+  if (!proof && subjectFile === undefined) {
+    const known = '--client-secret-file, --client-key-file and --client-assertion-file';
+    throw new Error(`nothing says who this client is: add one of ${known}, or a --subject-token-file to exchange`);
   }
   if (values['id-token'] && !issuer) {
     throw new Error('--id-token needs --issuer: the ID token names its issuer, and is checked against it');
@@ -178,26 +167,25 @@ function withOptionalValue(args: readonly string[], option: string): string[] {
   });
 }
 
-function readProof(one: One): Proof {
-  const given = (['client-secret-file', 'client-key-file', 'client-assertion-file'] as const).flatMap((name) => {
-    const file = one(name);
-    return file === undefined ? [] : [{ name, file }];
+const proofs = ['client-secret-file', 'client-key-file', 'client-assertion-file'] as const;
+
+/** How the client proves to the issuer who it is; `undefined` for a public client. */
+function readProof(one: One) {
+  const [first, second] = proofs.flatMap((kind) => {
+    const file = one(kind);
+    return file === undefined ? [] : [{ kind, file }];
   });
-  const [first, second] = given;
-  if (first && second) throw new Error(`--${first.name} and --${second.name} are two proofs: keep one`);
+  if (first && second) throw new Error(`--${first.kind} and --${second.kind} are two proofs: keep one`);
   const keyId = one('client-key-id');
   const named = one('client-key-algorithm');
-  if (first?.name !== 'client-key-file' && (keyId !== undefined || named !== undefined)) {
+  if (first?.kind !== 'client-key-file' && (keyId !== undefined || named !== undefined)) {
     throw new Error('--client-key-id and --client-key-algorithm need --client-key-file');
   }
-  if (!first) return { kind: 'none' };
-  if (first.name === 'client-secret-file') return { kind: 'secret', file: first.file };
-  if (first.name === 'client-assertion-file') return { kind: 'assertion', file: first.file };
   const algorithm = keyAlgorithms.find((known) => known === named);
   if (named !== undefined && algorithm === undefined) {
     throw new Error(`--client-key-algorithm ${named} must be one of ${keyAlgorithms.join(', ')}`);
   }
-  return { kind: 'key', file: first.file, keyId, algorithm };
+  return first && { ...first, keyId, algorithm };
 }
 
 /** Throws unless it is https, since a secret is sent there. */
