@@ -3,6 +3,7 @@
 import { closestMatch } from 'leven';
 import type { z } from 'zod';
 import type { Problem } from '../errors/index.ts';
+import { tryParseJson } from '../util/guards.ts';
 
 /** A problem with the parts of its path, so that the line in a file can be found. */
 export interface SchemaProblem extends Problem {
@@ -45,17 +46,9 @@ export function keysOf(path: string): readonly (string | number)[] {
   const parts = path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|[^.[\]]+/g);
   return [...parts].map(([name, index, quoted]) => {
     if (index !== undefined) return Number(index);
-    return quoted === undefined ? name : unquoted(quoted);
+    // Messages escape what could write to a terminal, in a way that JSON does not always know.
+    return quoted === undefined ? name : String(tryParseJson(quoted) ?? quoted);
   });
-}
-
-/** Messages escape what could write to a terminal, in a way that JSON does not always know. */
-function unquoted(text: string): string {
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return text;
-  }
 }
 
 /** ` (did you mean google?)`; `otherwise` if it is near to none of the candidates. */

@@ -15,6 +15,7 @@ import { sendRequest } from '../rest/request/answer.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { transientStatuses } from '../rest/request/retry.ts';
 import type { Destination } from '../rest/transport/connection.ts';
+import { tryParseJson } from '../util/guards.ts';
 import { printable } from '../util/printable.ts';
 
 export interface Answer {
@@ -78,7 +79,7 @@ export class ApiClient {
     const answer = await sendRequest(this.dispatcher, options, signal, this.#maxBytes);
     const { statusCode, headers } = answer;
     const text = answer.body.toString();
-    const body = parseJson(text);
+    const body = tryParseJson(text);
     // Without a group, or a version of it, an API server answers as Go does.
     const { code, message } = readStatus(body, (given, length) => this.dispatcher.shown(given, length));
     const isNotFound = statusCode === 404 && (code === 404 || text.trim() === '404 page not found');
@@ -93,14 +94,6 @@ export class ApiClient {
 function pageOf(statusCode: number, location: string | undefined, text: string): string | undefined {
   if (statusCode >= 300 && statusCode < 400 && location !== undefined) return location.replace(/[?#].*$/s, '');
   return /<title[^>]*>([^<]*)/i.exec(text.slice(0, 16_384))?.[1]?.replace(/\s+/g, ' ').trim() || undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** One context of a kubeconfig, or the service account of the pod that this runs in. */

@@ -81,7 +81,7 @@ export type { KubeconfigSource } from '../rest/from-kubeconfig.ts';
 export { abortable, longestMs } from '../util/abortable.ts';
 export { backoffMs } from '../util/backoff.ts';
 export { homeKubeconfig, makeFolder, statsOf } from '../util/folders.ts';
-export { codeFieldOf, errnoOf, isObject } from '../util/guards.ts';
+export { codeFieldOf, errnoOf, isObject, tryParseJson } from '../util/guards.ts';
 export { isLabel } from '../util/hosts.ts';
 export { claimsOfJwt, timeOfClaim } from '../util/jwt.ts';
 export { printable, printableLines } from '../util/printable.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
 import { AnswerFault, logsElsewhere } from '../exec/credential.ts';
-import { isObject } from '../util/guards.ts';
+import { isObject, tryParseJson } from '../util/guards.ts';
 
 /** The versions of the request and the response. */
 export const providerVersions = [
@@ -103,13 +103,7 @@ function fieldFault(issue: z.core.$ZodIssue | undefined, field: string): AnswerF
 }
 
 function parseJson(text: string): object {
-  const fault = new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not one JSON object${logsElsewhere}`);
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    throw fault;
-  }
-  if (!isObject(answer)) throw fault;
-  return answer;
+  const answer = tryParseJson(text);
+  if (isObject(answer)) return answer;
+  throw new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not one JSON object${logsElsewhere}`);
 }

@@ -16,6 +16,7 @@ import {
   providerVersions,
 } from '../image-credentials/protocol.ts';
 import { answerWith, hide } from '../plugin/plugin-process.ts';
+import { tryParseJson } from '../util/guards.ts';
 
 const requestSchema = z.looseObject({
   kind: z.literal('CredentialProviderRequest', { error: 'must be CredentialProviderRequest' }),
@@ -27,10 +28,8 @@ const requestSchema = z.looseObject({
 
 /** @internal @throws {ExecInfoError} if stdin has no request */
 function readRequest(data: string): z.output<typeof requestSchema> {
-  let content: unknown;
-  try {
-    content = JSON.parse(data);
-  } catch {
+  const content = tryParseJson(data);
+  if (content === undefined) {
     const advice = 'this program is an image credential plugin, and is run by a kubelet or the like';
     throw new ExecInfoError('EXEC_INFO_MISSING', `stdin holds no CredentialProviderRequest: ${advice}`);
   }

@@ -1,4 +1,4 @@
-/** What a value of unknown type is, and the code of an error. */
+/** What a value of unknown type is, or a text of unknown content, and the code of an error. */
 
 /** The type of a value for messages, without the value. */
 export function kindOf(value: unknown): string {
@@ -16,6 +16,15 @@ export const isSignal = (value: unknown): value is AbortSignal =>
   isObject(value) &&
   isFunction(Reflect.get(value, 'throwIfAborted')) &&
   isFunction(Reflect.get(value, 'addEventListener'));
+
+/** The value of a JSON text; `undefined` if it is not JSON. A parser's error may quote the text, in which there may be secrets. */
+export function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * The code of an error, or of its first cause with one, as a log field: `PLUGIN_TIMEOUT`, `ECONNREFUSED`. Empty if there is none.

@@ -1,4 +1,6 @@
 /** What a JWT says of itself. Nothing of it is verified. */
+import { tryParseJson } from './guards.ts';
+
 export interface JwtClaims {
   readonly iss?: unknown;
   readonly sub?: unknown;
@@ -12,11 +14,8 @@ export interface JwtClaims {
 export function claimsOfJwt(token: string): JwtClaims | undefined {
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? [];
   if (payload === undefined) return undefined;
-  try {
-    return Object(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
-  } catch {
-    return undefined;
-  }
+  const claims = tryParseJson(Buffer.from(payload, 'base64url').toString('utf8'));
+  return claims === undefined ? undefined : Object(claims);
 }
 
 /** When a JWT expires, in milliseconds since 1970; `undefined` if it is no JWT or has no `exp`. Verifies nothing. */

@@ -3,7 +3,7 @@ import type { AgentOptions, IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod/mini';
 import { hide, withoutSecrets } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { codeFieldOf, isString } from '../../util/guards.ts';
+import { codeFieldOf, isString, tryParseJson } from '../../util/guards.ts';
 import { printable, readBeginning } from '../../util/printable.ts';
 
 /** A request to a token service or a metadata server. */
@@ -138,13 +138,7 @@ export function form(fields: Readonly<Record<string, string>>) {
 }
 
 /** The JSON of an answer; `undefined` if it is not JSON. */
-export function jsonOf({ text }: Answer): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+export const jsonOf = ({ text }: Answer): unknown => tryParseJson(text);
 
 export interface Token {
   readonly token: string;

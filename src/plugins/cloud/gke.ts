@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import { tryParseJson } from '../../util/guards.ts';
 import { once, readText, refuseEmpty } from '../program.ts';
 import {
   callMetadata,
@@ -110,12 +111,8 @@ const variable = 'GOOGLE_APPLICATION_CREDENTIALS';
 /** Errors quote nothing of the file but the names of fields. */
 function readCredentials(file: string): Credentials {
   const content = readText(variable, file);
-  let json: unknown;
-  try {
-    json = JSON.parse(content);
-  } catch {
-    throw new Error(`${variable} ${file} holds no JSON`);
-  }
+  const json = tryParseJson(content);
+  if (json === undefined) throw new Error(`${variable} ${file} holds no JSON`);
   const parsed = credentialsSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const path = parsed.error.issues[0]?.path.join('.') || 'its content';
@@ -203,12 +200,7 @@ async function subjectOf({ file, url, headers = {}, format }: z.output<typeof so
   } else throw new Error('credential_source must have a file or a url: programs and AWS sources are not supported');
   if (format?.type !== 'json') return content;
   const field = format.subject_token_field_name ?? 'access_token';
-  let value: unknown;
-  try {
-    value = Object(JSON.parse(content))[field];
-  } catch {
-    // Not JSON, so it has no such field either.
-  }
+  const value: unknown = Object(tryParseJson(content))[field];
   if (typeof value === 'string' && value !== '') return value;
   throw new Error(`${where} has no text in the field ${field} (format.subject_token_field_name)`);
 }

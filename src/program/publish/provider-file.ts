@@ -3,7 +3,14 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
-import { checkYaml, errnoOf, type Provider, parseProviderFile, providersSchema } from '../../diagnose/index.ts';
+import {
+  checkYaml,
+  errnoOf,
+  type Provider,
+  parseProviderFile,
+  providersSchema,
+  tryParseJson,
+} from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 import { updateFile } from '../kubeconfig/update-file.ts';
 
@@ -37,7 +44,7 @@ export function withProviders(
   changed: ReadonlySet<string>,
 ): string {
   if (before !== undefined && changed.size === 0) return before;
-  const isJson = before === undefined ? extname(path) === '.json' : isJsonText(before);
+  const isJson = before === undefined ? extname(path) === '.json' : tryParseJson(before) !== undefined;
   if (isJson) return `${JSON.stringify({ providers }, null, 2)}\n`;
   const document = parseDocument(before ?? '');
   const list = document.get('providers');
@@ -64,15 +71,6 @@ function widenEntry(document: Document, entry: YAMLMap, provider: Provider): voi
       // A value in the place of another keeps its comment, which a node would not.
     } else if (typeof value !== 'object') entry.set(field, value);
     else if (before === undefined) entry.set(field, document.createNode(value, plain));
-  }
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

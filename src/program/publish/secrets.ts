@@ -13,6 +13,7 @@ import {
   statusOf,
   textAt,
   timeOfClaim,
+  tryParseJson,
   withContext,
 } from '../../diagnose/index.ts';
 import { kubeconfigCluster } from '../kubeconfig/entries.ts';
@@ -84,9 +85,9 @@ export class Secrets {
     if (!serviceAccount) return kubeconfigText(source, source.name, fieldsOf(source.access.staticUser));
     const { namespace, name, clusterRole } = serviceAccount;
     const userName = `${namespace}:${name}, ClusterRole ${clusterRole}`;
-    const known = before === undefined ? undefined : readWritten(before);
+    const known = readWritten(before ?? '');
     // For another server, or with other rights, it is not this one's.
-    const isSame = known?.userName === userName && known.server === source.cluster.server;
+    const isSame = known.userName === userName && known.server === source.cluster.server;
     const held = (isSame && known.token) || '';
     const create = () => createServiceAccount(source.access, serviceAccount, clusterManager, signal);
     // Of a Secret, which others may have changed, the token alone is used.
@@ -98,14 +99,9 @@ export class Secrets {
   }
 }
 
-/** What is there of what is written here; `undefined` if it is not JSON. */
+/** What is there of what is written here; nothing if it is not JSON. */
 function readWritten(text: string) {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const content = tryParseJson(text);
   return {
     userName: textAt(content, 'users', 0, 'name'),
     token: textAt(content, 'users', 0, 'user', 'token'),

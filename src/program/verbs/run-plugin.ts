@@ -13,6 +13,7 @@ import {
   type PluginCall,
   type PluginReport,
   toExecCluster,
+  tryParseJson,
 } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { durationOf, readInput } from '../input.ts';
@@ -93,12 +94,8 @@ async function clusterOf({ options, signal }: Call): Promise<ExecCluster | undef
 }
 
 function readConfig(text: string): Json {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw Failure.usage('--config is not JSON', `--config '{"clusterName":"spoke-1"}'`);
-  }
+  const value = tryParseJson(text);
+  if (value === undefined) throw Failure.usage('--config is not JSON', `--config '{"clusterName":"spoke-1"}'`);
   return copyJson(value, '--config', (path, reason) => {
     throw Failure.usage(`${path} ${reason}`);
   });

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError, type ClusterOfError, type StatusCause } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/known-secrets.ts';
+import { tryParseJson } from '../../util/guards.ts';
 
 /** Returns the first characters of a server's text, redacted. */
 export type Shown = (text: string, length: number, options?: { readonly isCut?: boolean }) => string;
@@ -23,14 +24,7 @@ export function readStatus(
   status: unknown,
   shown: Shown = (text, length) => redactBeginning(text, length),
 ): ReadStatus {
-  let value = status;
-  if (typeof status === 'string') {
-    try {
-      value = JSON.parse(status);
-    } catch {
-      return {};
-    }
-  }
+  const value = typeof status === 'string' ? tryParseJson(status) : status;
   if (typeof value !== 'object' || value === null) return {};
   const { reason, message, code, details } = value as Record<string, unknown>; // each is looked at below
   const { name, causes } = Object(details);
@@ -121,9 +115,7 @@ export function unpackError(error: unknown): unknown {
 
 /** @throws {MalformedResponse} with `message` if the text is not JSON */
 export function parseJson(text: string, message: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new MalformedResponse(message);
-  }
+  const value = tryParseJson(text);
+  if (value === undefined) throw new MalformedResponse(message);
+  return value;
 }

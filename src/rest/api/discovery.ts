@@ -2,6 +2,7 @@
 
 import { ApiError } from '../../errors/index.ts';
 import type { Timers } from '../../util/abortable.ts';
+import { tryParseJson } from '../../util/guards.ts';
 import { readBeginning } from '../../util/printable.ts';
 import { type ApiServer, answerTimeoutMs, Deadline } from './api-server.ts';
 
@@ -90,12 +91,8 @@ export class Discovery {
 }
 
 function readKinds(text: string, what: string): ReadonlyMap<string, Resource> {
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch {
-    throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer: it is not JSON`);
-  }
+  const list = tryParseJson(text);
+  if (list === undefined) throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer: it is not JSON`);
   const { resources } = Object(list);
   const kinds = new Map<string, Resource>();
   for (const resource of Array.isArray(resources) ? resources : []) {

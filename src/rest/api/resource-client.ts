@@ -5,7 +5,7 @@ import { ApiError, ConfigurationError, RequestError } from '../../errors/index.t
 import { reconcileScope } from '../../observability/telemetry.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import { abortable } from '../../util/abortable.ts';
-import { isObject } from '../../util/guards.ts';
+import { isObject, tryParseJson } from '../../util/guards.ts';
 import { type Answer, sendRequest } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { withoutQuery } from '../request/layer.ts';
@@ -235,11 +235,9 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     };
     const answer = await sendRequest(transport, options, signal, maxResponseBytes, dispatcher.cluster);
     if (answer.statusCode >= 300) throw this.#refused(answer, dispatcher.log.explain(answer.statusCode, options));
-    try {
-      return JSON.parse(answer.body.toString());
-    } catch {
-      throw this.#unreadable(`${method} ${withoutQuery(path)} was not answered with JSON`);
-    }
+    const value = tryParseJson(answer.body.toString());
+    if (value === undefined) throw this.#unreadable(`${method} ${withoutQuery(path)} was not answered with JSON`);
+    return value;
   }
 
   /** Where the kind is served. Others may wait for the same answer, and have other signals. */

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
-import { isObject } from '../../util/guards.ts';
+import { isObject, tryParseJson } from '../../util/guards.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
 import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
 import { readAnswer } from './answer.ts';
@@ -211,12 +211,8 @@ interface KubernetesAnswer {
 }
 
 function objectIn(json: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryParseJson(json);
+  return isObject(value) ? value : undefined;
 }
 
 async function textOf(body: Dispatcher.DispatchOptions['body']): Promise<string> {
