@@ -6,9 +6,9 @@ import { isObject, type JsonObject, without } from './api/json.ts';
 import { prepareKind, readKind } from './api/kinds.ts';
 import { withManagers } from './api/managed-fields.ts';
 import { timestamp } from './api/metadata.ts';
-import { type GivenMeta, keyOf, present, type StoredObject, withMeta } from './api/objects.ts';
+import { type GivenMeta, keyOf, type Place, present, withMeta } from './api/objects.ts';
 import { takeObject } from './api/removal.ts';
-import { isNewGeneration, type Place, storeObject } from './api/write.ts';
+import { isNewGeneration, storeObject } from './api/write.ts';
 
 /** Identifies an object. */
 export interface ObjectName {
@@ -56,7 +56,7 @@ export class Objects {
   add(given: TestObject | Iterable<TestObject>): void {
     for (const object of Symbol.iterator in given ? given : [given]) {
       const place = this.#place(object);
-      if (this.#find(place)) throw new Error(`there is a ${textOf(place)} already`);
+      if (this.#state.find(place)) throw new Error(`there is a ${textOf(place)} already`);
       this.#store(object, place);
     }
   }
@@ -67,7 +67,7 @@ export class Objects {
 
   delete(name: ObjectName): void {
     const place = this.#place(name);
-    const object = this.#find(place);
+    const object = this.#state.find(place);
     if (!object) throw new Error(`there is no ${textOf(place)}`);
     const inside = place.type === namespaceType ? this.#state.objectsIn(place.name) : [];
     for (const [type, one] of inside) takeObject(this.#state, type, one);
@@ -76,7 +76,7 @@ export class Objects {
 
   get(name: ObjectName): StoredTestObject | undefined {
     const place = this.#place(name);
-    const object = this.#find(place);
+    const object = this.#state.find(place);
     return object && structuredClone(present(place.type, object));
   }
 
@@ -92,10 +92,10 @@ export class Objects {
 
   #store(given: TestObject, place: Place): void {
     const { type, namespace, name } = place;
-    if (namespace !== undefined && !this.#state.find(namespaceType, undefined, namespace)) {
+    if (namespace !== undefined && !this.#state.find({ type: namespaceType, name: namespace })) {
       this.addNamespace(namespace);
     }
-    const before = this.#find(place);
+    const before = this.#state.find(place);
     // A copy, as JSON.
     const { apiVersion: _, kind: __, metadata, ...content }: JsonObject = JSON.parse(JSON.stringify(given));
     const meta: GivenMeta = isObject(metadata) ? metadata : {};
@@ -115,10 +115,6 @@ export class Objects {
     const writer = { manager: 'FakeCluster', time: timestamp(this.#state.clock()) };
     const written = before ? withManagers(type, before, next, writer) : next;
     storeObject(this.#state, type, written);
-  }
-
-  #find({ type, namespace, name }: Place): StoredObject | undefined {
-    return this.#state.find(type, namespace, name);
   }
 
   #place({ apiVersion, kind, metadata }: ObjectName): Place {

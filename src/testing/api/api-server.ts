@@ -184,14 +184,14 @@ export class FakeApiServer {
     if (!type.deleteCollection) throw methodNotAllowed();
     const options = deleteOptionsOf(query, call);
     const list = listObjects(this.state, type, listOptionsOf(query, type, namespace));
-    for (const { metadata } of list.items) deleteObject(this.state, type, namespace, metadata.name, options);
+    for (const { metadata } of list.items) deleteObject(this.state, { type, namespace, name: metadata.name }, options);
     return list;
   }
 
   #object(call: ObjectCall): JsonObject {
-    const { method, type, namespace, name } = call;
-    if (method === 'GET') return present(type, this.state.get(type, namespace, name));
-    if (method === 'DELETE') return deleteObject(this.state, type, namespace, name, deleteOptionsOf(call.query, call));
+    const { method, type, query } = call;
+    if (method === 'GET') return present(type, this.state.get(call));
+    if (method === 'DELETE') return deleteObject(this.state, call, deleteOptionsOf(query, call));
     return this.#write(call);
   }
 
@@ -224,8 +224,8 @@ export class FakeApiServer {
 
   /** A PUT or a PATCH. */
   #write(call: ObjectCall, subresource?: 'status'): JsonObject {
-    const { type, namespace, name, response } = call;
-    const before = this.state.find(type, namespace, name);
+    const { type, response } = call;
+    const before = this.state.find(call);
     const object = this.#stored(call, () => {
       const writer = { ...this.#writer(call), subresource, applied: appliedBy(call) };
       return replaceObject(this.state, call, before, writtenBy(call, before, writer), writer);
@@ -245,11 +245,11 @@ function appliedBy(call: ObjectCall): JsonObject | undefined {
 
 /** What a PUT or a PATCH makes of an object. Throws a 404 if there is none, and it may not create one. */
 function writtenBy(call: ObjectCall, before: StoredObject | undefined, writer: Writer): GivenObject {
-  const { method, type, namespace, name, query, mediaType, body } = call;
+  const { method, type, name, query, mediaType, body } = call;
   const { applied, subresource } = writer;
   const whole = method === 'PUT' ? known(call, parseBody(call)) : applied;
   const given = whole === undefined ? undefined : readObject(type, whole);
-  if (given) checkName(type, namespace, name, given.metadata);
+  if (given) checkName(call, given.metadata);
   if (!before) {
     if (!given || subresource || !(applied || type.createOnUpdate)) throw notFound(type, name);
     return given;

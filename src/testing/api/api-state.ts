@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { apiVersionOf, builtInTypes, type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { timestamp } from './metadata.ts';
-import { type GivenMeta, keyOf, type StoredObject, withMeta } from './objects.ts';
+import { type GivenMeta, keyOf, type Place, type StoredObject, withMeta } from './objects.ts';
 import { notFound } from './status.ts';
 
 export interface ApiStateOptions {
@@ -213,14 +213,14 @@ export class ApiState {
     );
   }
 
-  find(type: ResourceType, namespace: string | undefined, name: string): StoredObject | undefined {
+  find({ type, namespace, name }: Place): StoredObject | undefined {
     return this.collection(type).get(keyOf(namespace, name));
   }
 
   /** An object that is there. Throws a 404. */
-  get(type: ResourceType, namespace: string | undefined, name: string): StoredObject {
-    const found = this.find(type, namespace, name);
-    if (!found) throw notFound(type, name);
+  get(place: Place): StoredObject {
+    const found = this.find(place);
+    if (!found) throw notFound(place.type, place.name);
     return found;
   }
 

@@ -86,6 +86,13 @@ export function withMeta<T extends JsonObject & { readonly metadata: GivenMeta }
   return { ...object, metadata: without({ ...object.metadata, ...meta }) };
 }
 
+/** Where an object is, or will be. */
+export interface Place {
+  readonly type: ResourceType;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
 /** Where an object stands among those of its resource, in the order of a list. */
 export const keyOf = (namespace: string | undefined, name: string) =>
   namespace === undefined ? name : `${namespace}/${name}`;

@@ -6,7 +6,7 @@ import { definitionType, namespaceType, type ResourceType } from './built-in-typ
 import { type Content, isDryRun, parseBody } from './http.ts';
 import { isObject, type JsonObject, valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
-import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
+import { keyOf, type Place, present, type StoredObject, withMeta } from './objects.ts';
 import { badRequest, conflict, forbidden, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */
@@ -86,15 +86,15 @@ function beginNamespace(state: ApiState, namespace: StoredObject): Removed {
 
 /** Ends a namespace that is being deleted, once nothing is in it. */
 function endNamespace(state: ApiState, name: string): void {
-  const namespace = state.find(namespaceType, undefined, name);
+  const namespace = state.find({ type: namespaceType, name });
   if (!namespace || !mayGo(state, namespaceType, namespace)) return;
   state.collection(namespaceType).delete(namespace);
 }
 
 /** The preconditions of a deletion. */
 interface DeleteOptions {
-  readonly uid: string | undefined;
-  readonly resourceVersion: string | undefined;
+  readonly uid?: string | null | undefined;
+  readonly resourceVersion?: string | null | undefined;
   readonly dryRun: boolean;
 }
 
@@ -115,12 +115,7 @@ export function deleteOptionsOf(query: URLSearchParams, content: Content): Delet
   if (policy !== 'Background') {
     throw notImplemented(`a deletion with propagationPolicy ${policy}: it has no garbage collector`);
   }
-  const { uid, resourceVersion } = preconditions ?? {};
-  return {
-    uid: uid ?? undefined,
-    resourceVersion: resourceVersion ?? undefined,
-    dryRun: isDryRun(dryRun ?? []),
-  };
+  return { ...preconditions, dryRun: isDryRun(dryRun ?? []) };
 }
 
 const fromQuery = (query: URLSearchParams): JsonObject => ({
@@ -129,16 +124,11 @@ const fromQuery = (query: URLSearchParams): JsonObject => ({
 });
 
 /** Deletes an object, or marks it if something keeps it. Returns the response. */
-export function deleteObject(
-  state: ApiState,
-  type: ResourceType,
-  namespace: string | undefined,
-  name: string,
-  options: DeleteOptions,
-): KubernetesObject | JsonObject {
+export function deleteObject(state: ApiState, place: Place, options: DeleteOptions): JsonObject {
+  const { type, name } = place;
   if (type === namespaceType && ['default', 'kube-system', 'kube-public'].includes(name))
     throw forbidden(type, name, 'this namespace may not be deleted');
-  const object = state.get(type, namespace, name);
+  const object = state.get(place);
   checkPreconditions(type, object, options);
   if (options.dryRun && (type === definitionType || type === namespaceType))
     throw notImplemented(`dryRun of the deletion of a ${type.kind}`);
@@ -159,7 +149,7 @@ function checkPreconditions(type: ResourceType, { metadata }: StoredObject, opti
     ['UID', options.uid, metadata.uid, 'The object might have been deleted and then recreated'],
     ['ResourceVersion', options.resourceVersion, metadata.resourceVersion, 'The object might have been modified'],
   ] as const) {
-    if (given === undefined || given === there) continue;
+    if ((given ?? there) === there) continue;
     const why = `the ${field} in the precondition (${given}) does not match the ${field} in record (${there}). ${hint}`;
     throw conflict({ ...type, plural: type.kind }, metadata.name, why);
   }

@@ -5,6 +5,7 @@ import type { ApiState } from './api-state.ts';
 import { resourceType, serviceAccountType } from './built-in-types.ts';
 import { type Json, type JsonObject, without } from './json.ts';
 import { readObject, timestamp } from './metadata.ts';
+import type { Place } from './objects.ts';
 import { badRequest, cause, invalid, notImplemented } from './status.ts';
 import { checkName } from './write.ts';
 
@@ -27,8 +28,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 
 /** What is known of a token for the API server. */
 interface Minted {
-  readonly namespace: string;
-  readonly name: string;
+  readonly place: Place;
   readonly user: User;
   /** Seconds since 1970. */
   readonly expires: number;
@@ -44,10 +44,10 @@ export class ServiceAccountTokens {
 
   /** Answers a TokenRequest. Throws a 404 if the account does not exist, a 422 for a duration that Kubernetes refuses. */
   request(namespace: string, name: string, body: Json): JsonObject {
-    const type = serviceAccountType;
-    const account = this.#state.get(type, namespace, name);
+    const place = { type: serviceAccountType, namespace, name };
+    const account = this.#state.get(place);
     const { spec: given, metadata } = readObject(requestType, body);
-    checkName(type, namespace, name, { ...metadata, name });
+    checkName(place, { ...metadata, name });
     const spec = specSchema.safeParse(given ?? {});
     if (!spec.success) throw badRequest(`TokenRequest cannot be read: ${z.prettifyError(spec.error)}`);
     if (spec.data.boundObjectRef) throw notImplemented('tokens that are bound to an object');
@@ -71,9 +71,7 @@ export class ServiceAccountTokens {
       nbf: now,
       sub: username,
     });
-    if (audiences.includes(issuer)) {
-      this.#minted.set(token, { namespace, name, user: { username, uid }, expires });
-    }
+    if (audiences.includes(issuer)) this.#minted.set(token, { place, user: { username, uid }, expires });
     return {
       kind: 'TokenRequest',
       apiVersion: 'authentication.k8s.io/v1',
@@ -87,7 +85,7 @@ export class ServiceAccountTokens {
   authenticate(token: string): User | undefined {
     const minted = this.#minted.get(token);
     if (!minted || minted.expires * 1_000 <= this.#state.clock()) return undefined;
-    const account = this.#state.find(serviceAccountType, minted.namespace, minted.name);
+    const account = this.#state.find(minted.place);
     return account?.metadata.uid === minted.user.uid ? minted.user : undefined;
   }
 }

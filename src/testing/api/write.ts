@@ -9,16 +9,16 @@ import { type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
 import { type Writer, withManagers } from './managed-fields.ts';
 import { checkMeta, timestamp } from './metadata.ts';
-import { type GivenMeta, type GivenObject, type StoredMeta, type StoredObject, withMeta } from './objects.ts';
+import {
+  type GivenMeta,
+  type GivenObject,
+  type Place,
+  type StoredMeta,
+  type StoredObject,
+  withMeta,
+} from './objects.ts';
 import { mayGo, takeObject } from './removal.ts';
 import { alreadyExists, badRequest, cause, conflict, forbidden, invalid, modified, unexplained } from './status.ts';
-
-/** Where an object is, or will be. */
-export interface Place {
-  readonly type: ResourceType;
-  readonly namespace: string | undefined;
-  readonly name: string;
-}
 
 /** Stores a new object. Throws a 400, 403, 404, 409 or 422. */
 export function createObject(
@@ -38,19 +38,20 @@ export function createObject(
   if ((given.metadata.resourceVersion ?? '0') !== '0') {
     throw unexplained('resourceVersion should not be set on objects to be created');
   }
-  if (state.find(type, namespace, name)) throw alreadyExists(type, name);
+  if (state.find({ type, namespace, name })) throw alreadyExists(type, name);
   return storeObject(state, type, withManagers(type, undefined, object, writer));
 }
 
 /** Puts an object in the place of another one, or where there is none yet. Throws a 400, 403, 404, 409 or 422. */
 export function replaceObject(
   state: ApiState,
-  { type, namespace, name }: Place,
+  place: Place,
   before: StoredObject | undefined,
   given: GivenObject,
   writer: Writer,
 ): StoredObject {
-  checkName(type, namespace, name, given.metadata);
+  const { type, namespace, name } = place;
+  checkName(place, given.metadata);
   const { uid } = given.metadata;
   const there = before?.metadata.uid ?? '';
   if (uid !== undefined && uid !== there) {
@@ -105,7 +106,7 @@ function withStatus<T extends JsonObject>(type: ResourceType, object: T, before:
 }
 
 /** The object has to be the one that the URL names. */
-export function checkName(type: ResourceType, namespace: string | undefined, name: string, meta: GivenMeta): void {
+export function checkName({ type, namespace, name }: Place, meta: GivenMeta): void {
   if (meta.name === undefined) throw badRequest('the name of the object must be given (metadata.name)');
   if (meta.name !== name) {
     throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
@@ -129,7 +130,7 @@ function checkVersion(type: ResourceType, given: GivenMeta, { name, resourceVers
 function checkNamespace(state: ApiState, type: ResourceType, namespace: string | undefined, meta: GivenMeta): void {
   if (!type.namespaced || namespace === undefined) return;
   if (meta.namespace !== undefined && meta.namespace !== namespace) throw namespaceMismatch();
-  const found = state.get(namespaceType, undefined, namespace);
+  const found = state.get({ type: namespaceType, name: namespace });
   if (found.metadata.deletionTimestamp === undefined) return;
   const message = `namespace ${namespace} is being terminated`;
   throw forbidden(
@@ -145,5 +146,5 @@ const letters = 'bcdfghjklmnpqrstvwxz2456789';
 /** A name that no object has: the prefix and five letters. A server, too, tries again if there is one. */
 function freeName(state: ApiState, type: ResourceType, namespace: string | undefined, prefix: string): string {
   const name = prefix.slice(0, 58) + Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
-  return state.find(type, namespace, name) ? freeName(state, type, namespace, prefix) : name;
+  return state.find({ type, namespace, name }) ? freeName(state, type, namespace, prefix) : name;
 }
