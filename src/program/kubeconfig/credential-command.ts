@@ -11,6 +11,7 @@ import {
 } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
 import { isReadOnce, kubeconfigPaths } from '../input.ts';
+import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
 import type { CredentialCommand } from './entries.ts';
 
@@ -20,10 +21,25 @@ export function thisProgram(): Pick<CredentialCommand, 'command' | 'before'> {
 }
 
 /**
+ * What users of a kubeconfig need beside the place of their ClusterProfiles, which are in `files`, on the hub, or (`isForCommands`) in files
+ * of this process, for commands that may read the hub themselves. `hub` is the one that the call names, or whose ClusterProfiles are read.
+ */
+export async function credentialCommand(call: Call, files: readonly string[], isForCommands: boolean) {
+  const isOfHub = call.options.texts('filename').length === 0 || readsPodOfHub(call);
+  const readsHub = isForCommands ? readsPodOfHub(call) : isOfHub;
+  refuseReadOnce(call, files, readsHub);
+  const { providers } = await requiredProvidersOf(call);
+  const hub = isOfHub || isForCommands || namesHub(call) ? await hubOf(call, isOfHub) : undefined;
+  const { after, env } = hub ? hubArguments(hub) : { after: [], env: isForCommands ? inKubeconfig() : [] };
+  const as = readsHub ? impersonationArguments(call) : [];
+  return { providers, hub, after: [...after, ...as, ...providerArguments(call, providers)], env };
+}
+
+/**
  * Throws a `Failure` if stdin or a pipe is among the files that the kubeconfig's users will read each time. `files` are those
  * of the ClusterProfiles.
  */
-export function refuseReadOnce(call: Call, files: readonly string[], readsHub: boolean): void {
+function refuseReadOnce(call: Call, files: readonly string[], readsHub: boolean): void {
   const { options, providerFlags } = call;
   const all = [
     ...files,
@@ -38,7 +54,7 @@ export function refuseReadOnce(call: Call, files: readonly string[], readsHub: b
 }
 
 /** The flags of the providers. Throws a `Failure` for a relative path that another folder would change, and for secrets. */
-export function providerArguments(
+function providerArguments(
   { providerFlags, options }: Call,
   providers: readonly ConfiguredProvider[],
 ): readonly string[] {
@@ -86,19 +102,19 @@ function withAbsoluteFile(flags: readonly string[]): readonly string[] {
 }
 
 /** Whether the providers are those of a workload on the hub. */
-export function readsPodOfHub({ options }: Call): boolean {
+function readsPodOfHub({ options }: Call): boolean {
   const pod = options.text('from-pod-args');
   return pod !== undefined && pod !== '-' && !existsSync(pod);
 }
 
 /** The hub of the call; if the ClusterProfiles come from files, the one that its plugins read, which may be none. */
-export async function hubOf(call: Call, readsHub: boolean): Promise<WrittenHub | undefined> {
+async function hubOf(call: Call, readsHub: boolean): Promise<WrittenHub | undefined> {
   const { hubOfPlugins, openHub } = await import('../hub.ts');
   return readsHub ? openHub(call) : hubOfPlugins(call);
 }
 
 /** As whom the hub is asked. */
-export function impersonationArguments({ options }: Call): readonly string[] {
+function impersonationArguments({ options }: Call): readonly string[] {
   const user = options.text('as');
   const groups = options.texts('as-group').flatMap((group) => ['--as-group', group]);
   return user === undefined ? [] : ['--as', user, ...groups];
@@ -111,17 +127,12 @@ interface WrittenHub {
 }
 
 /** Whether options name the hub. */
-export function namesHub({ options }: Call): boolean {
+function namesHub({ options }: Call): boolean {
   return options.text('kubeconfig') !== undefined || options.text('context') !== undefined;
 }
 
-/** The files that ClusterProfiles are read from, if it is not the hub. */
-export function fileArguments({ options }: Call): readonly string[] {
-  return options.texts('filename').flatMap((file) => ['--filename', resolve(file)]);
-}
-
 /** Names the hub by its files and its context, so that KUBECONFIG of the later call does not count. */
-export function hubArguments({ files, context }: WrittenHub): Pick<CredentialCommand, 'after' | 'env'> {
+function hubArguments({ files, context }: WrittenHub): Pick<CredentialCommand, 'after' | 'env'> {
   const [file, second] = existing(files);
   // A pod's service account is used only if KUBECONFIG is empty. In the later call KUBECONFIG may name the written kubeconfig.
   if (file === undefined) return { after: [], env: [{ name: 'KUBECONFIG', value: '' }] };
@@ -131,7 +142,7 @@ export function hubArguments({ files, context }: WrittenHub): Pick<CredentialCom
 }
 
 /** `KUBECONFIG` of this call, for a plugin that may read it and a hub that cannot be named. */
-export function inKubeconfig(files = kubeconfigPaths(undefined)): CredentialCommand['env'] {
+function inKubeconfig(files = kubeconfigPaths(undefined)): CredentialCommand['env'] {
   return [{ name: 'KUBECONFIG', value: existing(files).join(delimiter) }];
 }
 

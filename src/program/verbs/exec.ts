@@ -3,21 +3,11 @@ import { findExecutable, ProfileError, printableLines, profileName, withoutProfi
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
 import { durationOf, numberOf } from '../input.ts';
-import {
-  hubArguments,
-  hubOf,
-  impersonationArguments,
-  inKubeconfig,
-  providerArguments,
-  readsPodOfHub,
-  refuseReadOnce,
-  thisProgram,
-} from '../kubeconfig/credential-command.ts';
+import { credentialCommand, thisProgram } from '../kubeconfig/credential-command.ts';
 import { tryToEnter } from '../kubeconfig/entries.ts';
 import { mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { PrivateFolder } from '../plugin-hub.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
-import { requiredProvidersOf } from '../providers.ts';
 import { runCommand } from '../run-command.ts';
 import { counted, sideBySide } from '../table.ts';
 import type { Style } from '../terminal.ts';
@@ -36,16 +26,8 @@ export async function run(call: Call): Promise<ExitCode> {
   const timeout = options.text('timeout');
   const timeoutMs = timeout === undefined ? undefined : durationOf('--timeout', timeout);
   const atOnce = numberOf('--parallel', options.text('parallel') ?? '10');
-  const readsHub = readsPodOfHub(call);
-  refuseReadOnce(call, [], readsHub);
-  const { providers } = await requiredProvidersOf(call);
+  const { providers, after, env } = await credentialCommand(call, [], true);
   const profiles = await profilesOf(call);
-  // Also if the profiles come from files: the commands have a KUBECONFIG of their own, and a plugin may read the hub.
-  const isOfHub = readsHub || options.texts('filename').length === 0;
-  const found = await hubOf(call, isOfHub);
-  const hub = found ? hubArguments(found) : { after: [], env: inKubeconfig() };
-  const as = readsHub ? impersonationArguments(call) : [];
-  const after = [...hub.after, ...as, ...providerArguments(call, providers)];
   if (profiles.length === 0) {
     await terminal.say(await noProfiles(call));
     return exitCodes.ok;
@@ -56,18 +38,18 @@ export async function run(call: Call): Promise<ExitCode> {
     const name = profileName(profile);
     const file = folder.write(`${index}/profile.json`, JSON.stringify(profile));
     // The profile as it was selected, so that a later change has no effect and the hub is not asked again for each command.
-    const command = { ...thisProgram(), after: ['--filename', file, ...after], env: hub.env };
+    const command = { ...thisProgram(), after: ['--filename', file, ...after], env };
     const entry = tryToEnter(profile, providers, name, command);
     if (entry instanceof ProfileError) {
       return { profile: name, failure: withoutProfile(entry.message, name), exitCode: exitCodeOfProfile(entry) };
     }
-    const env = {
+    const variables = {
       KUBECONFIG: folder.write(`${index}/kubeconfig`, mergeKubeconfig(undefined, [entry]).text),
       CLUSTERPROFILE_NAME: profile.metadata?.name ?? '',
       CLUSTERPROFILE_NAMESPACE: profile.metadata?.namespace ?? '',
     };
     const onLines = linesOf(call, name, width, index);
-    const failure = await runCommand({ path, args, env, timeoutMs, onLines, signal });
+    const failure = await runCommand({ path, args, env: variables, timeoutMs, onLines, signal });
     return failure === undefined
       ? { profile: name, exitCode: exitCodes.ok }
       : { profile: name, failure, exitCode: exitCodes.command };

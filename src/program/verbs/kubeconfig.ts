@@ -4,17 +4,7 @@ import { parse } from 'yaml';
 import { ProfileError, printableLines, profileName } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
-import {
-  fileArguments,
-  hubArguments,
-  hubOf,
-  impersonationArguments,
-  namesHub,
-  providerArguments,
-  readsPodOfHub,
-  refuseReadOnce,
-  thisProgram,
-} from '../kubeconfig/credential-command.ts';
+import { credentialCommand, thisProgram } from '../kubeconfig/credential-command.ts';
 import {
   type CredentialCommand,
   contextNamer,
@@ -26,7 +16,6 @@ import {
 import { type Merged, type MergeOptions, MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { updateFile } from '../kubeconfig/update-file.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
-import { requiredProvidersOf } from '../providers.ts';
 import { counted, jsonText } from '../table.ts';
 import type { Call } from '../verb.ts';
 import type { ProfileChange } from '../watch-profiles.ts';
@@ -86,25 +75,18 @@ const entriesOf = (found: Found) => [...found.values()].flatMap((one) => (one in
 
 async function entering(call: Call): Promise<{ readonly command: CredentialCommand; readonly enter: Enter }> {
   const files = call.options.texts('filename');
-  const readsFiles = files.length > 0;
-  const readsHub = !readsFiles || readsPodOfHub(call);
-  refuseReadOnce(call, files, readsHub);
-  const { providers } = await requiredProvidersOf(call);
-  const hub = readsHub || namesHub(call) ? await hubOf(call, readsHub) : undefined;
-  const { after, env } = hub ? hubArguments(hub) : { after: [], env: [] };
+  const { providers, hub, after, env } = await credentialCommand(call, files, false);
   const given = call.options.text('command');
   const command = {
     ...(given === undefined ? thisProgram() : { command: given.includes('/') ? resolve(given) : given, before: [] }),
     after: [
       ...(call.options.has('cache') ? ['--cache'] : []),
-      ...fileArguments(call),
+      ...files.flatMap((file) => ['--filename', resolve(file)]),
       ...after,
-      ...(readsHub ? impersonationArguments(call) : []),
-      ...providerArguments(call, providers),
     ],
     env,
   };
-  const nameOf = contextNamer(call.options.text('context-name'), readsFiles ? undefined : hub?.context);
+  const nameOf = contextNamer(call.options.text('context-name'), files.length > 0 ? undefined : hub?.context);
   return { command, enter: (profile) => tryToEnter(profile, providers, nameOf(profileName(profile)), command) };
 }
 
