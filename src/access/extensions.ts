@@ -27,6 +27,30 @@ interface Extension {
   readonly extension?: unknown;
 }
 
+/** The extensions that have a value: `null` means none. A second one of a name is refused. */
+function* valuesOf(extensions: readonly Extension[], path: string, refuse: Refuse) {
+  const seen = new Map<string, number>();
+  for (const [index, { name, extension }] of extensions.entries()) {
+    const at = `${path}[${index}]`;
+    const first = seen.get(name);
+    if (first !== undefined) {
+      refuse('EXTENSION_INVALID', `${at}.name`, `"${name}" duplicates ${path}[${first}]: keep one of the two`);
+    }
+    seen.set(name, index);
+    if (extension !== null && extension !== undefined) yield { name, extension, at };
+  }
+}
+
+/** The extension for plugins, of a kubeconfig. */
+export function readConfigExtension(extensions: readonly Extension[], path: string, refuse: Refuse): Json | undefined {
+  const found = [...valuesOf(extensions, path, refuse)].find(({ name }) => name === extensionNames.config);
+  return found && copyConfig(found.extension, `${found.at}.extension`, refuse);
+}
+
+function copyConfig(extension: unknown, path: string, refuse: Refuse): Json {
+  return copyJson(extension, path, (where, reason) => refuse('EXTENSION_INVALID', where, reason));
+}
+
 /** Applies a profile's extensions to a provider's exec config, within the provider's policies. */
 export function applyExtensions(
   extensions: readonly Extension[],
@@ -40,19 +64,10 @@ export function applyExtensions(
   let env = execConfig.env;
   let appendIfNotExists: readonly string[] = [];
   let config: Json | undefined;
-  const seen = new Map<string, number>();
-  for (const [index, { name, extension }] of extensions.entries()) {
-    const at = `${path}[${index}]`;
-    const first = seen.get(name);
-    if (first !== undefined) {
-      refuse('EXTENSION_INVALID', `${at}.name`, `"${name}" duplicates ${path}[${first}]: keep one of the two`);
-    }
-    seen.set(name, index);
+  for (const { name, extension, at } of valuesOf(extensions, path, refuse)) {
     const value = `${at}.extension`;
-    // `null` for the whole extension means none.
-    if (extension === null || extension === undefined) continue;
     if (name === extensionNames.config) {
-      config = copyJson(extension, value, (where, reason) => refuse('EXTENSION_INVALID', where, reason));
+      config = copyConfig(extension, value, refuse);
       if (!execConfig.provideClusterInfo) {
         ignored.push({ path: value, reason: `provideClusterInfo of provider ${provider.name} is false` });
       }

@@ -21,10 +21,7 @@ export interface KubeconfigText {
 const lists = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
 export type ListName = keyof typeof lists;
 
-/** Reports a problem at a path of the kubeconfig. */
-export type Report = (path: string, message: string) => void;
-
-/** An entry of `clusters`, `users` or `contexts`, with the file that it comes from. */
+/** An entry of `clusters`, `users` or `contexts`. */
 export interface KubeconfigEntry {
   readonly name: string;
   /** The value of `cluster`, `user` or `context`, not checked yet. */
@@ -35,24 +32,26 @@ export interface KubeconfigEntry {
 }
 
 /** The file of an entry. */
-export interface KubeconfigFile {
+interface KubeconfigFile {
   /** `kubeconfig /home/me/.kube/config` */
   readonly where: string;
-  readonly report: Report;
+  /** A problem at a path in the file, with its place. */
+  readonly problemAt: (path: string, message: string) => Problem;
   /** Resolves a relative path in the file. */
   readonly inFolder: (path: string) => string;
 }
 
 /** The merged files. */
-export interface MergedKubeconfig {
+export interface MergedKubeconfig extends Pick<KubeconfigFile, 'where' | 'problemAt'> {
   readonly lists: { readonly [K in ListName]: ReadonlyMap<string, KubeconfigEntry> };
   readonly currentContext: string | undefined;
-  /** Reports a problem that belongs to no file. */
-  readonly report: Report;
-  /** Whether a problem of any file has been reported. */
-  readonly hasProblems: () => boolean;
-  /** Throws one error with all reported problems, and forgets them: another context may be read. */
-  readonly giveUp: () => never;
+  /** Of the files as such, for example two entries of one name. */
+  readonly problems: readonly Problem[];
+}
+
+/** @throws ConfigurationError (`KUBECONFIG_INVALID`) if there are problems */
+export function refuseProblems({ where, problems }: Pick<MergedKubeconfig, 'where' | 'problems'>): void {
+  if (problems.length > 0) throw new ConfigurationError('KUBECONFIG_INVALID', where, problems);
 }
 
 /** Any text; absent if it is empty. */
@@ -88,46 +87,41 @@ const kubeconfigSchema = z.preprocess((content) => content ?? {}, kubeconfigFiel
 /** @throws ConfigurationError (`KUBECONFIG_INVALID`) with every file that cannot be parsed at all */
 export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeconfig {
   const problems: Problem[] = [];
-  const giveUp = () => {
-    throw new ConfigurationError('KUBECONFIG_INVALID', nameOf(texts.map(({ path }) => path)), problems.splice(0));
-  };
   const merged: { readonly [K in ListName]: Map<string, KubeconfigEntry> } = {
     clusters: new Map(),
     users: new Map(),
     contexts: new Map(),
   };
   let currentContext: string | undefined;
-  const reports: Report[] = [];
+  const files: KubeconfigFile[] = [];
   for (const { text, path, directory } of texts) {
     const where = texts.length > 1 && path !== undefined ? { file: path } : {};
     const { data: content, problems: found, placeOf } = checkYaml(text, kubeconfigSchema, { dialect: kubernetesYaml });
     problems.push(...found.map((problem) => ({ ...where, ...problem })));
     if (!content) continue;
-    const report: Report = (at, message) => {
-      problems.push({ ...where, path: at, message, ...(at === '' ? {} : placeOf(keysOf(at))) });
-    };
-    reports.push(report);
     const file: KubeconfigFile = {
       where: nameOf([path]),
-      report,
+      problemAt: (at, message) => ({ ...where, path: at, message, ...(at === '' ? {} : placeOf(keysOf(at))) }),
       inFolder: (given) => (directory === undefined || isAbsolute(given) ? given : join(directory, given)),
     };
+    files.push(file);
     for (const list of ['clusters', 'users', 'contexts'] as const) {
       const places = new Map<string, string>();
       for (const [index, { name, value }] of content[list].entries()) {
         if (name === '') continue;
         const [at, earlier] = [`${list}[${index}].${lists[list]}`, places.get(name)];
         if (earlier === undefined) places.set(name, at);
-        else report(`${list}[${index}].name`, `"${name}" duplicates ${earlier}`);
+        else problems.push(file.problemAt(`${list}[${index}].name`, `"${name}" duplicates ${earlier}`));
         if (!merged[list].has(name)) merged[list].set(name, { name, value, at, file });
       }
     }
     currentContext ??= content['current-context'];
   }
-  if (reports.length < texts.length) giveUp();
-  const [onlyReport] = texts.length === 1 ? reports : [];
-  const report: Report = onlyReport ?? ((path, message) => problems.push({ path, message }));
-  return { lists: merged, currentContext, report, hasProblems: () => problems.length > 0, giveUp };
+  const where = nameOf(texts.map(({ path }) => path));
+  if (files.length < texts.length) refuseProblems({ where, problems });
+  const [only] = texts.length === 1 ? files : [];
+  const problemAt = only?.problemAt ?? ((path, message) => ({ path, message }));
+  return { lists: merged, currentContext, where, problems, problemAt };
 }
 
 /** `kubeconfig /home/me/.kube/config`, for messages. */

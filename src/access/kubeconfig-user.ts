@@ -5,7 +5,7 @@ import { type ImpersonationHeaders, impersonationHeaders } from './impersonation
 import { anyText, type KubeconfigEntry } from './kubeconfig-files.ts';
 import { environmentSchema, envVarSchema, execConfigSchema, interactiveMode } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
-import { mustBe } from './schema-problems.ts';
+import { mustBe, schemaProblems } from './schema-problems.ts';
 
 /** A certificate or key, as data or as the path of a file. */
 export type PemSource = { readonly pem: string } | { readonly file: string };
@@ -31,7 +31,7 @@ const lenientEnvVar = z.object(
   mustBe('an object with name and value'),
 );
 
-export const userSchema = z.object({
+const userSchema = z.object({
   exec: z
     // Lenient, like kubectl: a file that works there works here.
     .object({
@@ -59,21 +59,45 @@ export const userSchema = z.object({
     .nullish()
     .transform((value) => value ?? {}),
 });
-export const contextSchema = z.object({ cluster: anyText, user: anyText, namespace: anyText }, mustBe('an object'));
 type User = z.output<typeof userSchema>;
 
-export function readExec(
+/** Reports the problems of one entry. */
+export interface OpenEntry extends KubeconfigEntry {
+  /** Of a path in its value. */
+  readonly report: (path: string, message: string) => void;
+}
+
+/** Parses an entry. Returns `undefined` after reporting its problems. */
+export function parseEntry<T extends z.ZodType>(schema: T, { value, report }: OpenEntry): z.output<T> | undefined {
+  const parsed = schema.safeParse(value ?? {});
+  for (const { path, message } of schemaProblems(parsed.error)) report(path, message);
+  return parsed.data;
+}
+
+/** Reads a user. Returns `undefined` after reporting its problems. `secure`: whether its credential will be sent. */
+export function readUser(entry: OpenEntry, secure: boolean) {
+  const user = parseEntry(userSchema, entry);
+  if (!user) return undefined;
+  if (secure) checkSent(user, entry);
+  return {
+    exec: readExec(user, entry),
+    staticUser: readStatic(user, entry),
+    impersonation: readImpersonation(user, entry),
+  };
+}
+
+function readExec(
   { exec, 'auth-provider': authProvider }: User,
-  { at, file: { inFolder, report } }: KubeconfigEntry,
+  { file: { inFolder }, report }: OpenEntry,
 ): Omit<ResolvedExec, 'config'> | undefined {
   if (!exec) return undefined;
-  if (authProvider) report(`${at}.auth-provider`, 'cannot be combined with exec: remove it');
+  if (authProvider) report('auth-provider', 'cannot be combined with exec: remove it');
   const { apiVersion, command, args, env, provideClusterInfo, installHint } = exec;
   // KEP-541: earlier versions have no such field, and always get the terminal.
   const earlier = apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
   const mode = exec.interactiveMode ?? earlier;
   if (!mode) {
-    report(`${at}.exec.interactiveMode`, 'is missing: set it to Never, IfAvailable or Always');
+    report('exec.interactiveMode', 'is missing: set it to Never, IfAvailable or Always');
     return undefined;
   }
   return {
@@ -88,16 +112,16 @@ export function readExec(
 }
 
 /** Reads the static credentials. As in client-go, each of them keeps the plugin from being run. */
-export function readStatic(user: User, { at, file: { inFolder, report } }: KubeconfigEntry): StaticUser {
+function readStatic(user: User, { file: { inFolder }, report }: OpenEntry): StaticUser {
   const { token, tokenFile, username, password } = user;
-  if (token && (username || password)) report(`${at}.${username ? 'username' : 'password'}`, besideToken);
+  if (token && (username || password)) report(username ? 'username' : 'password', besideToken);
   const certificate = readPem('client-certificate');
   const key = readPem('client-key');
   for (const field of certificate ? (['client-certificate', 'client-key'] as const) : []) {
     if (!user[field] || !user[`${field}-data`]) continue;
-    report(`${at}.${field}`, `cannot be combined with ${field}-data: keep one of the two`);
+    report(field, `cannot be combined with ${field}-data: keep one of the two`);
   }
-  if (certificate && !key) report(`${at}.client-certificate`, 'is set without client-key or client-key-data');
+  if (certificate && !key) report('client-certificate', 'is set without client-key or client-key-data');
   const pair = certificate && key ? { certificate, key } : {};
   return {
     ...(token ? { token } : {}),
@@ -113,7 +137,7 @@ export function readStatic(user: User, { at, file: { inFolder, report } }: Kubec
     if (base64.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
       return { pem: Buffer.from(base64, 'base64').toString('utf8') };
     }
-    report(`${at}.${field}-data`, 'is not base64');
+    report(`${field}-data`, 'is not base64');
     return undefined;
   }
 }
@@ -121,21 +145,21 @@ export function readStatic(user: User, { at, file: { inFolder, report } }: Kubec
 const besideToken = 'cannot be combined with a token: keep one of the two';
 
 /** Reports what is wrong with a credential that will be sent. client-go checks it only then. */
-export function checkSent(
+function checkSent(
   { 'auth-provider': authProvider, exec, token, tokenFile, username }: User,
-  { at, file: { report } }: KubeconfigEntry,
+  { report }: OpenEntry,
 ): void {
-  if (authProvider && !exec) report(`${at}.auth-provider`, 'is not supported: use exec');
-  if (!token && tokenFile && username) report(`${at}.username`, besideToken);
+  if (authProvider && !exec) report('auth-provider', 'is not supported: use exec');
+  if (!token && tokenFile && username) report('username', besideToken);
 }
 
-export function readImpersonation(user: User, { at, file: { report } }: KubeconfigEntry): ImpersonationHeaders {
+function readImpersonation(user: User, { report }: OpenEntry): ImpersonationHeaders {
   const { as = '', 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;
   if (as === '' && (uid || groups.length > 0 || Object.keys(extra).length > 0)) {
-    report(`${at}.as`, 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');
+    report('as', 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');
   }
   const fields = { user: 'as', uid: 'as-uid', groups: 'as-groups', extra: 'as-user-extra' };
   return impersonationHeaders({ user: as, groups, extra, uid }, (field, name, message) =>
-    report(`${at}.${fields[field]}${name === undefined ? '' : `.${name}`}`, message),
+    report(`${fields[field]}${name === undefined ? '' : `.${name}`}`, message),
   );
 }

@@ -3,25 +3,20 @@
  * neither running plugins nor the network.
  */
 
-import type { z } from 'zod';
+import { z } from 'zod';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { errnoOf } from '../util/guards.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type Ignored, type ParsedCluster, type Refuse } from './cluster-profile.ts';
-import { extensionNames } from './extensions.ts';
+import { readConfigExtension } from './extensions.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
-import { copyJson, type Json } from './json.ts';
-import type { KubeconfigEntry, ListName, MergedKubeconfig, Report } from './kubeconfig-files.ts';
-import {
-  checkSent,
-  contextSchema,
-  readExec,
-  readImpersonation,
-  readStatic,
-  type StaticUser,
-  userSchema,
-} from './kubeconfig-user.ts';
+import type { Json } from './json.ts';
+import { anyText, type KubeconfigEntry, type ListName, type MergedKubeconfig } from './kubeconfig-files.ts';
+import { type OpenEntry, parseEntry, readUser, type StaticUser } from './kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from './resolve.ts';
-import { schemaProblems, suggestion } from './schema-problems.ts';
+import { mustBe, suggestion } from './schema-problems.ts';
+
+const contextSchema = z.object({ cluster: anyText, user: anyText, namespace: anyText }, mustBe('an object'));
 
 /** The access that one context of a kubeconfig describes. */
 export interface KubeconfigAccess {
@@ -53,27 +48,39 @@ export function readContext(
   contextName: string | undefined,
   readFile: (path: string) => Buffer,
 ): KubeconfigAccess {
-  const { giveUp, lists } = kubeconfig;
+  const { lists, where } = kubeconfig;
+  const problems: Problem[] = [...kubeconfig.problems];
+  const giveUp = (): never => {
+    throw new ConfigurationError('KUBECONFIG_INVALID', where, problems);
+  };
+  const open = (entry: KubeconfigEntry): OpenEntry => {
+    const pathOf = (field: string) => (field === '' ? entry.at : `${entry.at}.${field}`);
+    return {
+      ...entry,
+      report: (field, message) => void problems.push(entry.file.problemAt(pathOf(field), message)),
+    };
+  };
+  const report: OpenEntry['report'] = (path, message) => void problems.push(kubeconfig.problemAt(path, message));
   if (lists.contexts.size + lists.clusters.size + lists.users.size === 0 && !kubeconfig.currentContext) {
-    kubeconfig.report('', 'is empty: it has no contexts');
+    report('', 'is empty: it has no contexts');
     return giveUp();
   }
   const wanted = contextName ?? kubeconfig.currentContext;
   const asked = contextName === undefined ? 'current-context' : 'option context';
-  const contextEntry = find(kubeconfig, 'contexts', wanted, asked, kubeconfig.report) ?? giveUp();
-  const { at, file } = contextEntry;
-  const context = parse(contextSchema, contextEntry) ?? giveUp();
-  const clusterEntry = find(kubeconfig, 'clusters', context.cluster, `${at}.cluster`, file.report);
+  const contextEntry = open(find(lists, 'contexts', wanted, asked, report) ?? giveUp());
+  const context = parseEntry(contextSchema, contextEntry) ?? giveUp();
+  const foundCluster = find(lists, 'clusters', context.cluster, 'cluster', contextEntry.report);
   // As in kubectl: without a user no credential is sent.
-  const anonymous: KubeconfigEntry = { name: '', value: {}, at: `${at}.user`, file };
-  const userEntry = context.user ? find(kubeconfig, 'users', context.user, `${at}.user`, file.report) : anonymous;
-  if (!clusterEntry || !userEntry) return giveUp();
-  const parsedCluster = parse(clusterSchema, clusterEntry);
+  const anonymous: KubeconfigEntry = { ...contextEntry, name: '', value: {} };
+  const foundUser = context.user ? find(lists, 'users', context.user, 'user', contextEntry.report) : anonymous;
+  if (!foundCluster || !foundUser) return giveUp();
+  const [clusterEntry, userEntry] = [open(foundCluster), open(foundUser)];
+  const parsedCluster = parseEntry(clusterSchema, clusterEntry);
   const secure = !/^http:/i.test(parsedCluster?.server ?? '');
   const user = readUser(userEntry, secure);
   if (!parsedCluster) return giveUp();
   const { cluster, config, authorityFile } = readCluster(parsedCluster, secure, clusterEntry, readFile, giveUp);
-  if (!user || kubeconfig.hasProblems()) return giveUp();
+  if (!user || problems.length > 0) return giveUp();
 
   const { exec, staticUser, impersonation } = user;
   const own = Object.keys(staticUser);
@@ -92,7 +99,7 @@ export function readContext(
   return {
     context: contextEntry.name,
     user: userEntry.name,
-    origin: `${userEntry.file.where}, ${userEntry === anonymous ? `context ${contextEntry.name}` : `user ${userEntry.name}`}`,
+    origin: `${userEntry.file.where}, ${context.user ? `user ${userEntry.name}` : `context ${contextEntry.name}`}`,
     namespace: context.namespace,
     access: {
       provider: 'kubeconfig',
@@ -108,13 +115,13 @@ export function readContext(
   };
 }
 
-/** Finds an entry by the name that a context or the caller gives. */
+/** Finds an entry by the name that a context or the caller gives: `asked` says in which field. */
 function find(
-  { lists }: MergedKubeconfig,
+  lists: MergedKubeconfig['lists'],
   list: ListName,
   name: string | undefined,
   asked: string,
-  report: Report,
+  report: OpenEntry['report'],
 ): KubeconfigEntry | undefined {
   const entry = name === undefined ? undefined : lists[list].get(name);
   if (entry) return entry;
@@ -125,32 +132,11 @@ function find(
   return undefined;
 }
 
-/** Parses an entry. Returns `undefined` after reporting its problems. */
-function parse<T extends z.ZodType>(schema: T, { value, at, file }: KubeconfigEntry): z.output<T> | undefined {
-  const parsed = schema.safeParse(value ?? {});
-  if (parsed.success) return parsed.data;
-  for (const { path, message } of schemaProblems(parsed.error))
-    file.report(path === '' ? at : `${at}.${path}`, message);
-  return undefined;
-}
-
-/** Reads a user. Returns `undefined` after reporting its problems. */
-function readUser(entry: KubeconfigEntry, secure: boolean) {
-  const user = parse(userSchema, entry);
-  if (!user) return undefined;
-  if (secure) checkSent(user, entry);
-  return {
-    exec: readExec(user, entry),
-    staticUser: readStatic(user, entry),
-    impersonation: readImpersonation(user, entry),
-  };
-}
-
 /** Reads a cluster and its exec extension. */
 function readCluster(
   parsed: ParsedCluster,
   secure: boolean,
-  { at, file }: KubeconfigEntry,
+  { at, report, file }: OpenEntry,
   readFile: (path: string) => Buffer,
   giveUp: () => never,
 ): Pick<KubeconfigAccess, 'authorityFile'> & { readonly cluster: ResolvedCluster; readonly config: Json | undefined } {
@@ -161,43 +147,25 @@ function readCluster(
   const tls = secure ? {} : { 'insecure-skip-tls-verify': false, 'tls-server-name': undefined };
   const refuse: Refuse = (code, path, message) => {
     if (code === 'CA_INVALID' && authorityFile && !parsed['insecure-skip-tls-verify']) {
-      file.report(`${at}.certificate-authority`, `${authorityFile} holds no certificate that can be read`);
-    } else file.report(path, message);
+      report('certificate-authority', `${authorityFile} holds no certificate that can be read`);
+    } else report(path.slice(`${at}.`.length), message);
     return giveUp();
   };
-  const config = readExtension(parsed.extensions, `${at}.extensions`, refuse);
+  const config = readConfigExtension(parsed.extensions, `${at}.extensions`, refuse);
   const ca = { 'certificate-authority-data': secure ? authority : undefined };
   const cluster = checkCluster({ ...parsed, ...tls, ...ca }, at, refuse);
   return { cluster, config, authorityFile: secure && authority !== undefined ? authorityFile : undefined };
 
   function readAuthority(path: string): string | undefined {
-    const field = `${at}.certificate-authority`;
-    if (data) file.report(field, 'cannot be combined with certificate-authority-data: keep one of the two');
+    const field = 'certificate-authority';
+    if (data) report(field, 'cannot be combined with certificate-authority-data: keep one of the two');
     try {
       return readFile(path).toString('base64');
     } catch (error) {
-      file.report(field, `${path} cannot be read (${errnoOf(error)})`);
+      report(field, `${path} cannot be read (${errnoOf(error)})`);
       return undefined;
     }
   }
-}
-
-function readExtension(
-  extensions: readonly { readonly name: string; readonly extension?: unknown }[],
-  at: string,
-  refuse: Refuse,
-): Json | undefined {
-  let config: Json | undefined;
-  const seen = new Set<string>();
-  for (const [index, { name, extension }] of extensions.entries()) {
-    if (seen.has(name)) refuse('EXTENSION_INVALID', `${at}[${index}].name`, `"${name}" is given twice`);
-    seen.add(name);
-    if (name !== extensionNames.config || extension === null || extension === undefined) continue;
-    config = copyJson(extension, `${at}[${index}].extension`, (path, reason) =>
-      refuse('EXTENSION_INVALID', path, reason),
-    );
-  }
-  return config;
 }
 
 function withoutLogin(proxyUrl: string): string {

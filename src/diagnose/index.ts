@@ -10,10 +10,7 @@ export { extensionNames } from '../access/extensions.ts';
 export { flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
 export { copyJson, type Json } from '../access/json.ts';
 export { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
-export {
-  type MergedKubeconfig,
-  mergeKubeconfigs,
-} from '../access/kubeconfig-files.ts';
+export { type MergedKubeconfig, mergeKubeconfigs, refuseProblems } from '../access/kubeconfig-files.ts';
 export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 // What a controller's configuration and its profiles mean.
 export {
@@ -52,7 +49,6 @@ export {
   ConnectionError,
   CredentialsError,
   PluginError,
-  type Problem,
   ProfileError,
 } from '../errors/index.ts';
 // Plugins, and what may be shown of them.

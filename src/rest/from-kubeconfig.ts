@@ -5,7 +5,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { checkCluster, type ResolvedCluster } from '../access/cluster.ts';
 import { clusterSchema } from '../access/cluster-profile.ts';
 import { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
-import { type KubeconfigText, mergeKubeconfigs, nameOf } from '../access/kubeconfig-files.ts';
+import { type KubeconfigText, mergeKubeconfigs, nameOf, refuseProblems } from '../access/kubeconfig-files.ts';
 import { partOf } from '../access/kubeconfig-part.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
@@ -193,7 +193,7 @@ export function readDefault(options: KubeconfigOptions, places = processPlaces()
   const part = readPart(texts, settings.context);
   if (part) return toParts(part, settings);
   const kubeconfig = mergeKubeconfigs(texts);
-  if (kubeconfig.hasProblems()) kubeconfig.giveUp();
+  refuseProblems(kubeconfig);
   const isPod = inPod(places);
   if (settings.context === undefined && kubeconfig.currentContext === undefined && isPod) {
     if (env.KUBECONFIG) {

@@ -47,7 +47,7 @@ describe('a kubeconfig that cannot be used', () => {
     ['has a certificate without a key', { user: { 'client-certificate': '/c' } }, /is set without client-key/],
     ['has a key that is no base64', { user: { 'client-key-data': '%' } }, /client-key-data: is not base64/],
     ['has groups and nobody to impersonate', { user: { 'as-groups': ['g'] } }, /user\.as: is missing/],
-    ['has two extensions of one name (A.11)', twoExtensions, /extensions\[1\]\.name: "a" is given twice/],
+    ['has two extensions of one name (A.11)', twoExtensions, /extensions\[1\].name: "a" duplicates .*extensions\[0\]/],
     ['has a number that lost digits', long, /extension\.n: is an integer beyond 2\^53/],
   ] as const) {
     test(`because it ${name} is refused, with the place`, () => assert.match(problemsOf(parts), message));

@@ -9,6 +9,7 @@ import {
   mergeKubeconfigs,
   type ResolvedExec,
   readContext,
+  refuseProblems,
   secretsOfArguments,
   secretsOfEnvironment,
   textAt,
@@ -54,7 +55,7 @@ function readContexts(
   const { patterns, namespace = '', namePattern } = settings;
   const nameOf = profileNamer(namePattern ?? '{context}', ['context', 'cluster']);
   const merged = mergeKubeconfigs([{ text, path: file, directory: dirname(resolve(file)) }]);
-  if (merged.hasProblems()) merged.giveUp();
+  refuseProblems(merged);
   const globs = patterns.map(createGlob);
   const { contexts } = merged.lists;
   const all = [...contexts].map(([context, { value }]) => ({
@@ -241,7 +242,7 @@ function readSecret(data: string | undefined, settings: Settings): KubeconfigAcc
   if (text.length > longestInSecret)
     throw new Unusable(`it has more than ${longestInSecret} characters: write a kubeconfig of this cluster alone`);
   const merged = mergeKubeconfigs([{ text, path: undefined, directory: undefined }]);
-  if (merged.hasProblems()) merged.giveUp();
+  refuseProblems(merged);
   const { currentContext = '', lists } = merged;
   if (!lists.contexts.has(currentContext)) throw new Unusable('it has no current-context');
   const access = readOne(merged, currentContext, settings, noFile);
