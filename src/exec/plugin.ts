@@ -1,5 +1,5 @@
 /**
- * One run of a plugin: its input goes in, a checked Credential comes out, anything else is a PluginError. `plugin-executable.ts` checks
+ * One run of a plugin: its input goes in, a checked Credential comes out, anything else is a PluginError. `executable.ts` checks
  * the file, and `process.ts` starts it. It must not know of caches, requests or connections.
  */
 import { isatty } from 'node:tty';
@@ -9,8 +9,8 @@ import { abortable } from '../util/abortable.ts';
 import { type Credential, maxAnswerBytes } from './credential.ts';
 import { describeCredential, type Refresh } from './credential-source.ts';
 import { decodeExecCredential, encodeExecCredential } from './exec-credential.ts';
+import { runExecutable } from './executable.ts';
 import { environmentOf, fieldsOf, inputProblem, lineOf, type PluginCall, type PluginOptions } from './plugin-call.ts';
-import { runExecutable } from './plugin-executable.ts';
 import { failure, readAnswer, shownStderr, toPluginError } from './plugin-outcome.ts';
 import type { Ended } from './process.ts';
 import { type RunHistory, withinRunLimit } from './run-limit.ts';

@@ -5,8 +5,8 @@
 
 import type { Counter, Histogram } from 'prom-client';
 import { maxAnswerBytes } from '../exec/credential.ts';
+import { runExecutable } from '../exec/executable.ts';
 import { environmentOf, type Plugin, type PluginOptions } from '../exec/plugin-call.ts';
-import { runExecutable } from '../exec/plugin-executable.ts';
 import { readAnswer, shownStderr, toPluginError } from '../exec/plugin-outcome.ts';
 import type { Ended } from '../exec/process.ts';
 import { withinRunLimit } from '../exec/run-limit.ts';
