@@ -5,8 +5,7 @@
 
 import { resolve } from 'node:path';
 import { type ImpersonationConfig, type ImpersonationHeaders, impersonationHeaders } from '../access/impersonation.ts';
-import { type KubeconfigEntry, mergeKubeconfigs } from '../access/kubeconfig-files.ts';
-import { partOf } from '../access/kubeconfig-part.ts';
+import { type KubeconfigEntry, mergeKubeconfigs, partOf } from '../access/kubeconfig-files.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { readStatus } from '../rest/api/api-status.ts';

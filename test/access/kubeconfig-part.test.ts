@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { stringify } from 'yaml';
 import { readContext } from '../../src/access/kubeconfig.ts';
-import { type KubeconfigText, mergeKubeconfigs } from '../../src/access/kubeconfig-files.ts';
-import { partOf } from '../../src/access/kubeconfig-part.ts';
+import { type KubeconfigText, mergeKubeconfigs, partOf } from '../../src/access/kubeconfig-files.ts';
 
 const count = 200;
 const names = [...Array(count).keys()].map((index) => `fleet/spoke-${index}@hub`);
