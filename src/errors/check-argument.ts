@@ -1,6 +1,6 @@
 /** For callers without types: a wrong argument is an error that names it, not a TypeError from deep inside. */
 import { isObject, isSignal, kindOf } from '../util/guards.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import { ConfigurationError } from './credentials-error.ts';
 
 /**
  * @param where - the function

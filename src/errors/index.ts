@@ -3,21 +3,24 @@
  * translated where it is caught, and never chained if it could contain one.
  */
 
-export { ConfigurationError, ImageError, type Problem, ProfileError } from './configuration-error.ts';
-export type {
-  ApiErrorCode,
-  ClusterOfError,
-  ConfigurationErrorCode,
-  ConnectionErrorCode,
-  ErrorCode,
-  ExecInfoErrorCode,
-  FleetErrorCode,
-  ImageErrorCode,
-  PluginErrorCode,
-  ProfileErrorCode,
-  RequestErrorCode,
+export {
+  type ApiErrorCode,
+  type ClusterOfError,
+  ConfigurationError,
+  type ConfigurationErrorCode,
+  type ConnectionErrorCode,
+  CredentialsError,
+  type ErrorCode,
+  type ExecInfoErrorCode,
+  type FleetErrorCode,
+  ImageError,
+  type ImageErrorCode,
+  type PluginErrorCode,
+  type Problem,
+  ProfileError,
+  type ProfileErrorCode,
+  type RequestErrorCode,
 } from './credentials-error.ts';
-export { CredentialsError } from './credentials-error.ts';
 export {
   ApiError,
   type ApiFailure,
