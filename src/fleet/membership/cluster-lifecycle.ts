@@ -8,12 +8,12 @@ import { codeFieldOf } from '../../util/guards.ts';
 import { Wait } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import { Attempts, type AttemptsContext, accessOf, isGivenUp } from './attempts.ts';
-import { type Basis, type EngageHandler, Engagement, type EngagementContext, whyToEnd } from './engagement.ts';
+import { type Basis, type EngageHandler, Engagement, type EngagementContext } from './engagement.ts';
 import type { FleetProfile } from './identity.ts';
 import type { Verdict } from './membership.ts';
 import { shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
-import { again, announce, disengaged, failureOf, problemsOf, type Status, shown } from './status.ts';
+import { again, announce, disengaged, failureOf, problemsOf, replaced, type Status, shown } from './status.ts';
 
 /** What of a cluster is claimed. */
 export type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
@@ -32,12 +32,13 @@ export interface LifecycleContext extends EngagementContext, AttemptsContext {
   moved(lifecycle: ClusterLifecycle): void;
 }
 
-/** The next step. */
-type Step =
-  | { readonly do: 'engage'; readonly verdict: Verdict & { readonly engage: true } }
-  | { readonly do: 'disengage'; readonly engagement: Engagement; readonly why: Status }
-  | { readonly do: 'wait'; readonly status?: Status; readonly ms?: number }
-  | { readonly do: 'end' };
+/** Why an engagement has to end; with an error if that counts as a failure. */
+interface Broken {
+  readonly why: Status;
+  readonly error?: unknown;
+}
+
+type Engageable = Verdict & { readonly engage: true };
 
 export class ClusterLifecycle {
   readonly name: string;
@@ -47,7 +48,7 @@ export class ClusterLifecycle {
   #health: Health;
   readonly #wait: Wait;
   #profile: FleetProfile;
-  #verdict: Verdict | undefined;
+  #verdict: Verdict;
   /** Why it leaves the fleet. */
   #gone: Status | undefined;
   /** It has left. */
@@ -56,15 +57,16 @@ export class ClusterLifecycle {
   #since: number;
   /** Set while the cluster is being engaged, and while it is engaged. */
   #engagement: Engagement | undefined;
-  /** Why the engagement has to end; with an error if that counts as a failure. */
-  #broken: { readonly why: Status; readonly error?: unknown } | undefined;
+  /** Set if the engagement has to end for another reason than its basis. */
+  #broken: Broken | undefined;
   readonly #attempts: Attempts;
   /** What the profile resolved to at the last attempt. */
   #tried: string | undefined;
 
-  constructor(name: string, profile: FleetProfile, context: LifecycleContext) {
+  constructor(name: string, profile: FleetProfile, verdict: Verdict, context: LifecycleContext) {
     this.name = name;
     this.#profile = profile;
+    this.#verdict = verdict;
     this.#context = context;
     this.#since = context.clock.now();
     this.#wait = new Wait(context.clock);
@@ -96,7 +98,7 @@ export class ClusterLifecycle {
   /** What followers of the clusters receive: `cluster` is engaged and not about to end; `gone` once nothing of it is left. */
   get facts() {
     const cluster = this.#engagement && !this.#whyNot(this.#engagement.basis) ? this.cluster : undefined;
-    const isEngageable = this.#verdict?.engage === true;
+    const isEngageable = this.#verdict.engage;
     return {
       profile: this.#profile,
       status: this.#status,
@@ -127,8 +129,7 @@ export class ClusterLifecycle {
     this.#gone = undefined;
     this.#health.report(this.#context.readinessOf(profile));
     // A heartbeat in the status does not end a backoff.
-    if (this.#tried !== undefined && this.#tried !== accessOf(this.#profile, this.#context.providers))
-      this.#attempts.skipPause();
+    if (this.#tried !== undefined && this.#tried !== this.#access) this.#attempts.skipPause();
     this.wake();
     this.#context.moved(this);
   }
@@ -170,16 +171,17 @@ export class ClusterLifecycle {
   }
 
   async #drive(): Promise<void> {
-    for (;;) {
-      const step = this.#next();
-      if (step.do === 'end') return this.#leave();
-      if (step.do === 'engage') await this.#engage(step.verdict);
-      else if (step.do === 'disengage') await this.#disengage(step.engagement, step.why);
+    // The fleet knows it before anything happens.
+    await undefined;
+    while (!this.#gone) {
+      const next = this.#next();
+      if ('engage' in next) await this.#engage(next);
       else {
-        if (step.status) this.#setStatus(step.status);
-        await this.#wait.for(step.ms);
+        this.#setStatus(next.status);
+        await this.#wait.for(next.ms);
       }
     }
+    this.#leave();
   }
 
   #leave(): void {
@@ -190,42 +192,47 @@ export class ClusterLifecycle {
     this.#context.moved(this);
   }
 
-  /** The next step. Changes nothing. */
-  #next(): Step {
-    const engagement = this.#engagement;
+  /** Whether to engage it now, or what to wait for, and how long. Changes nothing. */
+  #next(): Engageable | { readonly status: Status; readonly ms?: number } {
     const verdict = this.#verdict;
-    if (engagement) {
-      const why = this.#whyNot(engagement.basis);
-      return why ? { do: 'disengage', engagement, why } : { do: 'wait', ...this.#health.next };
-    }
-    if (this.#gone) return { do: 'end' };
-    if (!verdict) return { do: 'wait' };
-    if (!verdict.engage) return { do: 'wait', status: verdict };
+    if (!verdict.engage) return { status: verdict };
     const { ready, reason, message } = this.#health.reported;
-    if (ready !== 'yes') return { do: 'wait', status: { state: 'NotReady', reason, message } };
+    if (ready !== 'yes') return { status: { state: 'NotReady', reason, message } };
     // A new verdict follows. Until then each attempt would end at once and be repeated without a pause.
-    if (verdict.fence?.isOver) return { do: 'wait', status: { state: 'NotOwned', ...shardLost } };
+    if (verdict.fence?.isOver) return { status: { state: 'NotOwned', ...shardLost } };
     const movesMs = (verdict.notBefore ?? 0) - this.#context.clock.uptime();
     if (movesMs > 0) {
       const message = 'an older profile of this cluster has gone, whose replica may still be letting it go';
-      return { do: 'wait', status: again('MOVES', message), ms: movesMs };
+      return { status: again('MOVES', message), ms: movesMs };
     }
     const { pause } = this.#attempts;
-    if (pause) return { do: 'wait', status: { state: 'Backoff', ...pause.failure }, ms: pause.ms };
-    return { do: 'engage', verdict };
+    return pause ? { status: { state: 'Backoff', ...pause.failure }, ms: pause.ms } : verdict;
   }
 
+  /** Why an engagement has to end: its basis has changed. */
   #whyNot(basis: Basis): Status | undefined {
-    const access = accessOf(this.#profile, this.#context.providers);
-    const { uid } = this.#profile.metadata;
-    return (
-      this.#gone ?? this.#broken?.why ?? whyToEnd(basis, { verdict: this.#verdict, uid, access, health: this.#health })
-    );
+    const verdict = this.#verdict;
+    const why = this.#gone ?? this.#broken?.why;
+    if (why) return why;
+    if (!verdict.engage) return verdict;
+    if (verdict.key !== basis.key)
+      return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${basis.key}`);
+    if (verdict.fence !== basis.fence)
+      return again('OWNED_AGAIN', 'its shard was lost for a while: another replica may have worked on it');
+    if (this.#profile.metadata.uid !== basis.uid) return replaced;
+    const { reason, message } = this.#health.reported;
+    if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };
+    if (this.#access === basis.access) return undefined;
+    return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
   }
 
-  async #engage({ key, ownerKey, fence }: Verdict & { readonly engage: true }): Promise<void> {
-    const { metadata } = this.#profile;
-    const basis = { key, ownerKey, uid: metadata.uid, access: accessOf(this.#profile, this.#context.providers), fence };
+  get #access(): string {
+    return accessOf(this.#profile, this.#context.providers);
+  }
+
+  /** From the claim until nothing of the engagement is left. */
+  async #engage({ key, ownerKey, fence }: Engageable): Promise<void> {
+    const basis = { key, ownerKey, uid: this.#profile.metadata.uid, access: this.#access, fence };
     if (!this.#context.claim(basis, this)) {
       this.#setStatus(again('WAITS_FOR_DUPLICATE', `another profile of ${key} is being disengaged`));
       await this.#wait.for();
@@ -245,34 +252,29 @@ export class ClusterLifecycle {
       providerChanged: (message) => this.#breakUp(message),
     });
     this.#engagement = engagement;
+    let why: Status | undefined;
+    let broken: Broken | undefined;
     try {
       await engagement.begin();
+      for (why = this.#whyNot(basis); !why; why = this.#whyNot(basis)) await this.#wait.for(this.#health.waitMs);
+      broken = this.#broken;
+      // A change of the profile or of the owner is not a problem.
+      const level = why.state === 'NotReady' || why.state === 'Backoff' ? 'warn' : 'debug';
+      const line = `${this.name} is disengaged (${why.reason}): ${why.message}`;
+      this.#context.logger[level]?.({ cluster: this.name }, line);
+      this.#setStatus(why);
     } catch (error) {
-      const failure = failureOf(engagement.stage, error);
-      await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
-      this.#engagement = undefined;
+      why = { state: 'Backoff', ...failureOf(engagement.stage, error) };
       // An aborted attempt is not a failure of the cluster.
-      if (!isGivenUp(this.name, error)) this.#fail(failure, error);
-      this.#context.release(basis, this);
+      if (!isGivenUp(this.name, error)) broken = { why, error };
     }
-  }
-
-  #fail(failure: Omit<Status, 'state'>, error: unknown): void {
-    this.#attempts.failed(failure, error);
-    this.#setStatus({ state: 'Backoff', ...failure });
-  }
-
-  async #disengage(engagement: Engagement, why: Status): Promise<void> {
-    const broken = this.#broken;
-    const line = `${this.name} is disengaged (${why.reason}): ${why.message}`;
-    // A change of the profile or of the owner is not a problem.
-    const level = why.state === 'NotReady' || why.state === 'Backoff' ? 'warn' : 'debug';
-    this.#context.logger[level]?.({ cluster: this.name }, line);
-    this.#setStatus(why);
     await engagement.end(disengaged(this.name, why));
     this.#engagement = undefined;
-    if (broken && 'error' in broken) this.#fail(broken.why, broken.error);
-    this.#context.release(engagement.basis, this);
+    if (broken && 'error' in broken) {
+      this.#attempts.failed(broken.why, broken.error);
+      this.#setStatus(broken.why);
+    }
+    this.#context.release(basis, this);
   }
 
   #breakUp(message: string): void {

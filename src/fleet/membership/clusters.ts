@@ -129,13 +129,8 @@ export class Clusters implements ProfileListener {
           const why = this.#membership.whyLeft(name);
           this.#remove(lifecycle, why === undefined ? 'PROFILE_DELETED' : 'NOT_SELECTED', why ?? deleted);
         }
-      } else if (!lifecycle) {
-        const added = new ClusterLifecycle(name, profile, this.#context);
-        this.#lifecycles.set(name, added);
-        added.update(profile, verdict);
-      } else {
-        lifecycle.update(profile, verdict);
-      }
+      } else if (lifecycle) lifecycle.update(profile, verdict);
+      else this.#lifecycles.set(name, new ClusterLifecycle(name, profile, verdict, this.#context));
     }
     this.#context.changed();
   }

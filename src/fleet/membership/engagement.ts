@@ -17,10 +17,8 @@ import { guard } from '../guard.ts';
 import { reflectorContext } from '../reflect/reflector.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import type { FleetProfile } from './identity.ts';
-import type { Verdict } from './membership.ts';
 import { type Fence, shardLost } from './ownership.ts';
-import type { Health } from './readiness.ts';
-import { again, disengaged, replaced, type Stage, type Status } from './status.ts';
+import { disengaged, type Stage } from './status.ts';
 
 /** Called with each cluster that is being engaged. An error puts the cluster into `Backoff`. */
 export type EngageHandler = (cluster: Cluster) => unknown;
@@ -83,24 +81,6 @@ export interface Basis {
   readonly access: string;
   /** Ends the time in which this replica may use it; absent if there is no such limit. */
   readonly fence: Fence | undefined;
-}
-
-/** Why an engagement has to end: its basis has changed. */
-export function whyToEnd(
-  basis: Basis,
-  now: Pick<Basis, 'uid' | 'access'> & { readonly verdict: Verdict | undefined; readonly health: Health },
-): Status | undefined {
-  const { verdict, health } = now;
-  if (verdict && !verdict.engage) return verdict;
-  if (verdict && verdict.key !== basis.key)
-    return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${basis.key}`);
-  if (verdict && verdict.fence !== basis.fence)
-    return again('OWNED_AGAIN', 'its shard was lost for a while: another replica may have worked on it');
-  if (now.uid !== basis.uid) return replaced;
-  const { reason, message } = health.reported;
-  if (health.graceIsOver) return { state: 'NotReady', reason, message };
-  if (now.access === basis.access) return undefined;
-  return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
 }
 
 export class Engagement {

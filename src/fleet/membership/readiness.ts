@@ -69,9 +69,9 @@ export class Health {
     return this.#reported.ready === 'no' && this.#graceLeft() <= 0;
   }
 
-  /** When to check again, if that is known. */
-  get next(): { readonly ms?: number } {
-    return this.#reported.ready === 'no' ? { ms: this.#graceLeft() } : {};
+  /** Milliseconds until the grace period is over, if it has begun. */
+  get waitMs(): number | undefined {
+    return this.#reported.ready === 'no' ? this.#graceLeft() : undefined;
   }
 
   report(readiness: Readiness): void {
