@@ -239,7 +239,7 @@ export class Fleet {
   }
 
   async #run(): Promise<void> {
-    const { hub, namespaces, labelSelector, placement, clock, logger, metrics, providers } = this.#settings;
+    const { providers } = this.#settings;
     const { signal } = this.#stop;
     if (signal.aborted) return;
     const changes = providers.onChange(({ added, changed, removed }) => {
@@ -247,8 +247,7 @@ export class Fleet {
     });
     const ownership = this.#ownership.run((affects) => this.#ownersChanged(affects), signal);
     this.#controllers.start();
-    const observer = metrics?.observer;
-    const source = new ProfileSource({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });
+    const source = new ProfileSource(this.hub, this.#settings, this.#changes, signal);
     await source.run(this.#clusters);
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.

@@ -1,15 +1,18 @@
-/** The hub, with caches of its objects. */
+/** The hub, with caches of its objects, and what its operator has to do if it does not serve them. */
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
+import type { Kind } from '../rest/api/discovery.ts';
 import type { KindOf, KubernetesObject, TypeOf } from '../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import type { InformerOptions } from './informer/options.ts';
+import { clusterProfileKind } from './membership/identity.ts';
 import { type Fence, shardLost } from './membership/ownership.ts';
 import { reflectorContext } from './reflect/reflector.ts';
+import type { Restart } from './reflect/restart.ts';
 import type { FleetObserver } from './telemetry.ts';
 
 /** The parts of a hub. */
@@ -29,6 +32,8 @@ export class Hub {
   /** For every client of client-node. The fleet does not close it. */
   readonly config: RestConfig;
   /** @internal */
+  readonly server: ApiServer;
+  /** @internal */
   readonly informers: Informers;
   readonly #fenced = new WeakMap<Fence, RestConfig>();
   /** Of its configs. */
@@ -38,9 +43,11 @@ export class Hub {
   constructor({ config, clock, logger, observer, signal, changed }: HubParts) {
     const server = new ApiServer(config);
     this.config = config;
+    this.server = server;
     this.#dispatchers.add(config.dispatcher);
     const fields = { hub: server.url };
-    const context = reflectorContext(server, { clock, logger, fields, reports: { observer, cluster: undefined } });
+    const reports = { observer, cluster: undefined };
+    const context = reflectorContext(server, { clock, logger, fields, reports, advice });
     this.informers = new Informers(context, signal, { changed });
   }
 
@@ -77,4 +84,26 @@ export class Hub {
   hasDispatcher(dispatcher: object): boolean {
     return this.#dispatchers.has(dispatcher);
   }
+}
+
+export const placementDecisionKind = { ...clusterProfileKind, kind: 'PlacementDecision' } as const;
+
+const { apiVersion } = clusterProfileKind;
+/** The fleet's own kinds by their names in RBAC, and what to do if the hub does not serve them. */
+const ownKinds: Readonly<Record<string, { readonly plural: string; readonly missing: string }>> = {
+  [clusterProfileKind.kind]: {
+    plural: 'clusterprofiles.multicluster.x-k8s.io',
+    missing:
+      'apply crds/multicluster.x-k8s.io_clusterprofiles.yaml of clusterprofile-credentials to the hub; the watch goes on by itself',
+  },
+  [placementDecisionKind.kind]: {
+    plural: 'placementdecisions.multicluster.x-k8s.io',
+    missing: 'apply the CRD placementdecisions.multicluster.x-k8s.io (KEP-5313) to the hub, or leave placement out',
+  },
+};
+
+function advice({ reason }: Restart, resource: Kind): string {
+  const own = resource.apiVersion === apiVersion ? ownKinds[resource.kind] : undefined;
+  if (own && reason === 'not_found') return own.missing;
+  return own && reason === 'forbidden' ? `allow the verbs get, list and watch on ${own.plural} on the hub` : '';
 }

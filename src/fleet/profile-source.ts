@@ -1,28 +1,18 @@
 /** Watches the ClusterProfiles on the hub, and the PlacementDecisions (KEP-5313) if the fleet is limited to some clusters. */
 import type { Logger } from '../observability/logger.ts';
-import { ApiServer } from '../rest/api/api-server.ts';
 import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
-import type { RestConfig } from '../rest/rest-config.ts';
-import { Changes } from '../util/abortable.ts';
-import type { Clock } from './clock.ts';
+import type { Changes } from '../util/abortable.ts';
 import { guard } from './guard.ts';
-import { Informer } from './informer/informer.ts';
-import type { InformerOptions } from './informer/options.ts';
+import { type Hub, placementDecisionKind } from './hub.ts';
+import type { Informer } from './informer/informer.ts';
 import { clusterProfileKind, type FleetProfile } from './membership/identity.ts';
-import { reflectorContext } from './reflect/reflector.ts';
-import type { Restart } from './reflect/restart.ts';
 import { inTurn } from './reflect/turns.ts';
-import type { FleetObserver } from './telemetry.ts';
 
 export interface ProfileSourceOptions {
-  readonly hub: RestConfig;
-  readonly namespaces: readonly string[] | undefined;
-  readonly labelSelector: string | undefined;
+  readonly namespaces?: readonly string[] | undefined;
+  readonly labelSelector?: string | undefined;
   readonly placement?: { readonly namespace: string; readonly key: string } | undefined;
-  readonly clock: Clock;
   readonly logger: Logger;
-  readonly observer?: FleetObserver | undefined;
-  readonly signal: AbortSignal;
 }
 
 /** Called with existing profiles first, then with changes. */
@@ -34,34 +24,35 @@ export interface ProfileListener {
 }
 
 export class ProfileSource {
-  readonly #options: ProfileSourceOptions;
-  readonly #server: ApiServer;
+  readonly #hub: Hub;
+  readonly #logger: Logger;
   readonly #profiles: readonly Informer<FleetProfile>[];
   readonly #placement: Informer<PlacementDecision> | undefined;
-  readonly #changes = new Changes();
+  readonly #changes: Changes;
+  readonly #signal: AbortSignal;
 
-  constructor(options: ProfileSourceOptions) {
-    const { namespaces, labelSelector, placement, signal } = options;
-    this.#options = options;
-    signal.addEventListener('abort', this.#changes.tell, { once: true });
-    this.#server = new ApiServer(options.hub);
+  /** `changes` are told when a cache of the hub has synced or fails, and when the signal aborts. */
+  constructor(hub: Hub, options: ProfileSourceOptions, changes: Changes, signal: AbortSignal) {
+    const { namespaces, labelSelector, placement, logger } = options;
+    this.#hub = hub;
+    this.#logger = logger;
+    this.#changes = changes;
+    this.#signal = signal;
     this.#profiles = (namespaces ?? [undefined]).map((namespace) =>
-      this.#informer<FleetProfile>({ ...clusterProfileKind, namespace, labelSelector }, profileAdvice),
+      hub.informer<FleetProfile>({ ...clusterProfileKind, namespace, labelSelector }),
     );
     if (!placement) return;
-    this.#placement = this.#informer<PlacementDecision>(
-      {
-        ...placementDecisionKind,
-        namespace: placement.namespace,
-        labelSelector: `${placementKeyLabel}=${placement.key}`,
-      },
-      decisionAdvice,
-    );
+    this.#placement = hub.informer<PlacementDecision>({
+      ...placementDecisionKind,
+      namespace: placement.namespace,
+      labelSelector: `${placementKeyLabel}=${placement.key}`,
+    });
   }
 
   /** Reports existing profiles and changes until the signal aborts. */
   async run(listener: ProfileListener): Promise<void> {
-    const { signal, logger } = this.#options;
+    const logger = this.#logger;
+    const signal = this.#signal;
     // Which of several profiles of one cluster comes first is known after all lists. A namespace that cannot be read delays no other.
     await this.#until(
       () =>
@@ -82,35 +73,38 @@ export class ProfileSource {
     );
     for (const { informer, key } of there.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))) {
       // It may have changed or been deleted meanwhile.
-      await inTurn(this.#server, 0, () =>
+      await inTurn(this.#hub.server, 0, () =>
         guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => listener.profile(key, informer.getByKey(key))),
       );
     }
-    // An unreachable hub has not been read. Namespaces that it forbids do not count.
-    await this.#until(
-      () =>
-        this.#profiles.some(({ hasSynced }) => hasSynced) &&
-        this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem?.reason === 'forbidden'),
-    );
+    await this.known();
     if (signal.aborted) return;
     listener.known();
     await this.#until(() => false);
   }
 
-  /** Resolves when the condition holds or the signal aborts. */
-  #until(holds: () => boolean): Promise<void> {
-    return this.#changes.until(() => this.#options.signal.aborted || holds());
+  /** Resolves when the hub has been read, or the signal aborts. Namespaces that the hub forbids do not count. */
+  known(): Promise<void> {
+    return this.#until(
+      () =>
+        this.#profiles.some(({ hasSynced }) => hasSynced) &&
+        this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem?.reason === 'forbidden'),
+    );
   }
 
-  #informer<T extends KubernetesObject>(
-    options: InformerOptions<T>,
-    advice: (restart: Restart) => string,
-  ): Informer<T> {
-    const { clock, logger, observer, signal } = this.#options;
-    const fields = { hub: this.#server.url };
-    const reports = { observer, cluster: undefined };
-    const context = reflectorContext(this.#server, { clock, logger, fields, reports, advice });
-    return new Informer<T>(options, context, signal, { changed: this.#changes.tell });
+  /** The profiles that are there now. */
+  list(): readonly FleetProfile[] {
+    return this.#profiles.flatMap((informer) => informer.list());
+  }
+
+  /** Calls `changed` after each change of a profile. */
+  subscribe(changed: () => void): void {
+    for (const informer of this.#profiles) informer.subscribe(changed);
+  }
+
+  /** Resolves when the condition holds or the signal aborts. */
+  #until(holds: () => boolean): Promise<void> {
+    return this.#changes.until(() => this.#signal.aborted || holds());
   }
 }
 
@@ -124,25 +118,6 @@ function followPlacement(informer: Informer<PlacementDecision>, listener: Profil
   informer.subscribe(look);
 }
 
-function profileAdvice({ reason }: Restart): string {
-  if (reason === 'not_found') {
-    return 'apply crds/multicluster.x-k8s.io_clusterprofiles.yaml of clusterprofile-credentials to the hub; the watch goes on by itself';
-  }
-  return permissionAdvice(reason, 'clusterprofiles');
-}
-
-function decisionAdvice({ reason }: Restart): string {
-  if (reason === 'not_found')
-    return 'apply the CRD placementdecisions.multicluster.x-k8s.io (KEP-5313) to the hub, or leave placement out';
-  return permissionAdvice(reason, 'placementdecisions');
-}
-
-function permissionAdvice(reason: Restart['reason'], plural: string): string {
-  return reason === 'forbidden'
-    ? `allow the verbs get, list and watch on ${plural}.multicluster.x-k8s.io on the hub`
-    : '';
-}
-
 /** `multicluster.x-k8s.io/v1alpha1`: one slice of a decision. */
 export interface PlacementDecision extends KubernetesObject {
   readonly decisions?: readonly {
@@ -150,12 +125,7 @@ export interface PlacementDecision extends KubernetesObject {
   }[];
 }
 
-export const placementDecisionKind = {
-  apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-  kind: 'PlacementDecision',
-} as const;
-
-export const placementKeyLabel = 'multicluster.x-k8s.io/placement-key';
+const placementKeyLabel = 'multicluster.x-k8s.io/placement-key';
 const decisionKeyLabel = 'multicluster.x-k8s.io/decision-key';
 const decisionIndexLabel = 'multicluster.x-k8s.io/decision-index';
 const decisionRevisionLabel = 'multicluster.x-k8s.io/decision-revision';

@@ -8,9 +8,10 @@ import { CredentialProviders } from '../providers/credential-providers.ts';
 import { keyOf } from '../rest/api/kubernetes-object.ts';
 import { Preview } from '../rest/request/previewed-writes.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
-import { abortable } from '../util/abortable.ts';
+import { abortable, Changes } from '../util/abortable.ts';
 import { isFunction } from '../util/guards.ts';
 import { type Clock, Wait } from './clock.ts';
+import { Hub } from './hub.ts';
 import { clusterProfileKind, type FleetProfile } from './membership/identity.ts';
 import { clock, fleetShape, isRestConfig, profilesShape, restConfigWords } from './option-schemas.ts';
 import { ProfileSource } from './profile-source.ts';
@@ -102,31 +103,22 @@ async function* watched(
 ): AsyncGenerator<readonly FleetProfile[], void> {
   const left = new AbortController();
   const stop = signal ? AbortSignal.any([signal, left.signal]) : left.signal;
+  if (stop.aborted) return;
   const change = new Wait(clock);
   stop.addEventListener('abort', change.wake, { once: true });
-  const source = new ProfileSource({ hub, namespaces, labelSelector, clock, logger, signal: stop });
-  const profiles = new Map<string, FleetProfile>();
-  let isKnown = false;
-  const running = source.run({
-    profile: (name, profile) => {
-      if (profile) profiles.set(name, profile);
-      else profiles.delete(name);
-      if (isKnown) change.wake();
-    },
-    placed: () => {},
-    known: () => {
-      isKnown = true;
-      change.wake();
-    },
-  });
+  const changes = new Changes();
+  stop.addEventListener('abort', changes.tell, { once: true });
+  const parts = { config: hub, clock, logger, observer: undefined, signal: stop, changed: changes.tell };
+  const source = new ProfileSource(new Hub(parts), { namespaces, labelSelector, logger }, changes, stop);
   try {
+    await source.known();
+    source.subscribe(change.wake);
     while (!stop.aborted) {
+      yield byName(source.list());
       await change.for();
-      if (!stop.aborted) yield byName([...profiles.values()]);
     }
   } finally {
     left.abort();
-    await running;
   }
 }
 

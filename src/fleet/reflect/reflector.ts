@@ -47,7 +47,7 @@ interface ContextOptions {
   /** Where restarts are reported, and of which cluster; `undefined` is the hub. Absent outside of a fleet. */
   readonly reports?: { readonly observer: FleetObserver | undefined; readonly cluster: string | undefined };
   /** Returns the next step after a failure, for its message. */
-  readonly advice?: (restart: Restart) => string;
+  readonly advice?: (restart: Restart, resource: Kind) => string;
 }
 
 /** Shared by all reflectors of one server. */
@@ -205,7 +205,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     // A server that is back sends it to all of its clients at once: not a failure.
     const soonMs = this.#failures === 1 ? 0 : backAgainMs * Math.random();
     const afterMs = first ? soonMs : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff));
-    const advice = this.#context.advice?.(restart);
+    const advice = this.#context.advice?.(restart, this.#resource);
     const message = `${this.#name()} ${relist && !listing ? 'is listed again' : 'goes on'} in ${(afterMs / 1_000).toFixed(1)} s (${reason}): ${reasonOf(error)}${advice ? `: ${advice}` : ''}`;
     // An expired version is routine.
     const isSaid =

@@ -220,7 +220,7 @@ for (const how of ['by itself', 'also with wrote', 'by another client'])
     slow.release();
     await until(t, () => seen.length === 2);
     assert.deepEqual(seen, [undefined, 'a']);
-    assert.equal([...fleet.hub.informers].length, 1, 'the one of the source');
+    assert.equal([...fleet.hub.informers].length, 2, 'those of the profiles and of the source');
     assert.deepEqual(warnings, []);
   });
 
