@@ -101,7 +101,7 @@ export class Fleet {
     this.#clusters = new Clusters(membership, ownership, context, this.#stop.signal);
     // Also if the fleet is closed before it runs.
     this.#stop.signal.addEventListener('abort', this.#changes.tell, { once: true });
-    metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.stats });
+    metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.stats, ownership });
   }
 
   /**

@@ -13,14 +13,8 @@ export interface FleetSource {
     readonly active: number;
     readonly concurrency: number;
   }[];
-}
-
-/** What can be asked of a fleet that is shared. */
-export interface SharesSource {
-  /** How many shards are this replica's. */
-  owned(): number;
-  /** How many replicas live. */
-  replicas(): number;
+  /** Without numbers if the fleet is not shared. */
+  readonly ownership: { readonly owned?: number; readonly replicas?: number };
 }
 
 const states: readonly ClusterState[] = [
@@ -48,7 +42,6 @@ export class FleetMetrics {
   /** @internal Its callbacks. */
   readonly observer: FleetObserver;
   #source: FleetSource | undefined;
-  #shares: SharesSource | undefined;
 
   /** Throws prom-client's error if the registry has metrics of these names already. */
   constructor(options: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean | undefined }) {
@@ -63,11 +56,6 @@ export class FleetMetrics {
       ]);
     }
     this.#source = source;
-  }
-
-  /** @internal The same for a fleet that is shared. */
-  shares(source: SharesSource): void {
-    this.#shares = source;
   }
 
   #register(metrics: MetricFactory, clusterLabel: boolean): FleetObserver {
@@ -130,10 +118,12 @@ export class FleetMetrics {
       ['reason'],
     );
     metrics.gauge('clusterprofile_fleet_shards_owned', "Shards that are this replica's.", [], (gauge) => {
-      if (this.#shares) gauge.set(this.#shares.owned());
+      const { owned } = this.#source?.ownership ?? {};
+      if (owned !== undefined) gauge.set(owned);
     });
     metrics.gauge('clusterprofile_fleet_replicas', 'Replicas that live, as this one sees it.', [], (gauge) => {
-      if (this.#shares) gauge.set(this.#shares.replicas());
+      const { replicas } = this.#source?.ownership ?? {};
+      if (replicas !== undefined) gauge.set(replicas);
     });
     const shardChanges = metrics.counter(
       'clusterprofile_fleet_shard_changes_total',

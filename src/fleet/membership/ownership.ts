@@ -42,6 +42,9 @@ export interface Ownership {
   leave(key: string, work: object): void;
   /** Every cluster that this process can have now is assigned. */
   readonly isSettled: boolean;
+  /** How many shards are this process's, and how many replicas live. Absent if the fleet is not shared. */
+  readonly owned?: number;
+  readonly replicas?: number;
   /**
    * Takes part until the signal aborts; then hands over each cluster when the work on it has ended. Resolves when all are handed over,
    * and never rejects.

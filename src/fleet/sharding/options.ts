@@ -74,7 +74,5 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
     });
   };
   const common = { clock, logger, observer, leases, watch };
-  const ownership = new Sharding({ ...common, ...options, shards: shardCount, random: Math.random });
-  metrics?.shares({ owned: () => ownership.owned, replicas: () => ownership.replicas });
-  return ownership;
+  return new Sharding({ ...common, ...options, shards: shardCount, random: Math.random });
 }
