@@ -246,35 +246,22 @@ const nothing = Buffer.alloc(0);
 /** Puts the chunks of a watch together to lines. Each line is one JSON value. */
 export class Lines {
   /** The beginning of the next line. */
-  #open: Buffer[] = [];
-  #openBytes = 0;
+  #open: readonly Buffer[] = [];
 
   /**
    * Returns the lines that these pieces completed, for `linesOf`.
    * @throws {TooLarge} if the next line is longer than any object
    */
   push(pieces: readonly Buffer[]): Buffer {
-    const last = pieces.findLastIndex((piece) => piece.includes(newline));
-    const piece = pieces[last];
-    if (!piece) {
-      this.#keep(pieces);
-      return nothing;
-    }
-    const end = piece.lastIndexOf(newline);
-    const ended = Buffer.concat([...this.#open, ...pieces.slice(0, last), piece.subarray(0, end)]);
-    this.#open = [];
-    this.#openBytes = 0;
-    this.#keep([piece.subarray(end + 1), ...pieces.slice(last + 1)]);
-    return ended;
-  }
-
-  #keep(pieces: readonly Buffer[]): void {
-    for (const piece of pieces) {
-      if (piece.length === 0) continue;
-      this.#open.push(piece);
-      this.#openBytes += piece.length;
-    }
-    if (this.#openBytes > longestObject) throw new TooLarge();
+    const all = [...this.#open, ...pieces];
+    const isEnded = pieces.some((piece) => piece.includes(newline));
+    const text = isEnded ? Buffer.concat(all) : nothing;
+    const end = text.lastIndexOf(newline) + 1;
+    // An empty rest would keep the memory of the whole.
+    const rest = end < text.length ? [text.subarray(end)] : [];
+    this.#open = isEnded ? rest : all;
+    if (this.#open.reduce((sum, { length }) => sum + length, 0) > longestObject) throw new TooLarge();
+    return text.subarray(0, end);
   }
 }
 
