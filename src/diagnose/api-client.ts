@@ -13,7 +13,7 @@ import { type KubeconfigSource, readDefault, readFiles, readKubeconfig } from '.
 import { sendRequest } from '../rest/request/answer.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { transientStatuses } from '../rest/request/retry.ts';
-import type { Destination } from '../rest/transport/connection.ts';
+import type { ClusterFacts } from '../rest/transport/connection-errors.ts';
 import { tryParseJson } from '../util/guards.ts';
 import { printable } from '../util/printable.ts';
 
@@ -45,17 +45,17 @@ const maxHubBytes = 256 * 1024 * 1024;
 const maxAnswerBytes = 8 * 1024 * 1024;
 
 export class ApiClient {
-  /** For messages. */
-  readonly name: string;
-  readonly server: string;
   readonly dispatcher: AuthenticatedDispatcher;
   readonly #maxBytes: number;
 
-  constructor(dispatcher: AuthenticatedDispatcher, destination: Destination, maxBytes = maxAnswerBytes) {
-    this.name = destination.name;
-    this.server = destination.cluster.server;
+  constructor(dispatcher: AuthenticatedDispatcher, maxBytes = maxAnswerBytes) {
     this.dispatcher = dispatcher;
     this.#maxBytes = maxBytes;
+  }
+
+  /** Its name, for messages, and its URL. */
+  get cluster(): ClusterFacts {
+    return this.dispatcher.cluster;
   }
 
   /** Rejects with an error of this package if no answer comes, and with the signal's reason. */
@@ -63,10 +63,10 @@ export class ApiClient {
     path: string,
     { signal, post }: { readonly signal: AbortSignal; readonly post?: object },
   ): Promise<Answer> {
-    const { origin, pathname, search } = new URL(`${this.server}${path}`);
+    const { origin, basePath } = this.dispatcher;
     const options = {
       origin,
-      path: `${pathname}${search}`,
+      path: `${basePath}${path}`,
       method: post ? ('POST' as const) : ('GET' as const),
       headers: {
         accept: 'application/json',
@@ -124,7 +124,7 @@ export function openKubeconfig(source: KubeconfigSource | undefined, context: st
     exec: destination.call?.exec,
     connect: (as) => {
       const to = as === undefined ? destination : { ...destination, impersonation: headersOf(as) };
-      return new ApiClient(new AuthenticatedDispatcher(connections, to), to, maxHubBytes);
+      return new ApiClient(new AuthenticatedDispatcher(connections, to), maxHubBytes);
     },
   };
 }

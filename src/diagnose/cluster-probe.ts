@@ -48,7 +48,7 @@ export class ClusterProbe {
     this.#call = destination.call;
     this.#signal = signal;
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
-    this.#client = new ApiClient(this.#dispatcher, destination);
+    this.#client = new ApiClient(this.#dispatcher);
   }
 
   /** Runs it, unless another cluster's check has the same credential already. */

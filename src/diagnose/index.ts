@@ -72,7 +72,7 @@ export {
 export { hideSecrets, redact, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 export { hideShapes } from '../redaction/secret-shapes.ts';
 // Servers.
-export { listPath } from '../rest/api/discovery.ts';
+export { listPath } from '../rest/api/api-server.ts';
 export type { KubeconfigSource } from '../rest/from-kubeconfig.ts';
 export { abortable, longestMs } from '../util/abortable.ts';
 export { backoffMs } from '../util/backoff.ts';

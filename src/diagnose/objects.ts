@@ -7,13 +7,11 @@ import type { ReflectorEvent } from '../fleet/reflect/events.ts';
 import { type ReflectedResource, Reflector } from '../fleet/reflect/reflector.ts';
 import { fleetOf, identityOf, isReplica, shardCount, shardOf, shardOfLease } from '../fleet/sharding/names.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
-import { Discovery } from '../rest/api/discovery.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { ResourceClient } from '../rest/api/resource-client.ts';
 import type { ResourceOptions } from '../rest/api/resource-options.ts';
 import { parseKubeconfigOptions, toParts } from '../rest/from-kubeconfig.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
-import { systemTimers } from '../util/abortable.ts';
 import { ApiClient } from './api-client.ts';
 import { textAt } from './profile.ts';
 
@@ -25,7 +23,7 @@ export type Api = (options: Omit<ResourceOptions, 'fieldValidation'>) => Resourc
 
 export function apiOf(client: ApiClient): Api {
   const { dispatcher } = client;
-  const parts = { dispatcher, discovery: new Discovery(new ApiServer(client), systemTimers), maxResponseBytes };
+  const parts = { dispatcher, kinds: new ApiServer(client), maxResponseBytes };
   return (options) => new ResourceClient(parts, { ...options, fieldValidation: 'Strict' });
 }
 
@@ -39,7 +37,7 @@ export async function withContext<T>(access: KubeconfigAccess, work: (client: Ap
   const { connections, destination, stop } = toParts(access, parseKubeconfigOptions({ logger: { warn: () => {} } }));
   const dispatcher = new AuthenticatedDispatcher(connections, destination);
   try {
-    return await work(new ApiClient(dispatcher, destination));
+    return await work(new ApiClient(dispatcher));
   } finally {
     await dispatcher.close();
     connections.retire(() => stop?.abort());
@@ -53,15 +51,8 @@ export function watchResource<T extends KubernetesObject>(
   warn: (message: string) => void,
   signal: AbortSignal,
 ): AsyncIterable<readonly ReflectorEvent<T>[]> {
-  const server = new ApiServer(client);
-  const context = {
-    server,
-    discovery: new Discovery(server, systemClock),
-    clock: systemClock,
-    logger: { warn: (_fields: object, message: string) => warn(message) },
-    fields: {},
-    random: Math.random,
-  };
+  const logger = { warn: (_fields: object, message: string) => warn(message) };
+  const context = { server: new ApiServer(client, systemClock), clock: systemClock, logger, fields: {} };
   return new Reflector<T>(resource, context).run(signal);
 }
 

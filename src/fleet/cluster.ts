@@ -97,7 +97,7 @@ export class Cluster {
   resource<T extends KubernetesObject = never, const A extends string = string, const K extends string = string>(
     options: ResourceOptions & KindOf<A, K>,
   ): ResourceClient<TypeOf<T, A, K>> {
-    return this.config.resource<TypeOf<T, A, K>>(options, this.#parts.context.discovery);
+    return this.config.resource<TypeOf<T, A, K>>(options, this.#parts.context.server);
   }
 
   /** @internal */

@@ -1,8 +1,8 @@
 /** The hub, with caches of its objects, and what its operator has to do if it does not serve them. */
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
+import type { Kind } from '../rest/api/api-server.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
-import type { Kind } from '../rest/api/discovery.ts';
 import type { KindOf, KubernetesObject, TypeOf } from '../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
@@ -11,7 +11,6 @@ import { Informers } from './informer/informers.ts';
 import type { InformerOptions } from './informer/options.ts';
 import { clusterProfileKind } from './membership/identity.ts';
 import { type Fence, shardLost } from './membership/ownership.ts';
-import { reflectorContext } from './reflect/reflector.ts';
 import type { Restart } from './reflect/restart.ts';
 import type { FleetObserver } from './telemetry.ts';
 
@@ -41,13 +40,12 @@ export class Hub {
 
   /** @internal Made by `Fleet`. */
   constructor({ config, clock, logger, observer, signal, changed }: HubParts) {
-    const server = new ApiServer(config);
+    const server = new ApiServer(config, clock);
     this.config = config;
     this.server = server;
     this.#dispatchers.add(config.dispatcher);
     const fields = { hub: server.url };
-    const reports = { observer, cluster: undefined };
-    const context = reflectorContext(server, { clock, logger, fields, reports, advice });
+    const context = { server, clock, logger, fields, reports: { observer, cluster: undefined }, advice };
     this.informers = new Informers(context, signal, { changed });
   }
 

@@ -62,7 +62,7 @@ export class HubReader {
   }
 
   get server(): string {
-    return this.client.server;
+    return this.client.cluster.server;
   }
 
   /** One object, or `undefined` if there is none. */
@@ -143,13 +143,13 @@ export class HubReader {
     const said = message === undefined ? '' : `: ${message}`;
     if (isAnonymous(answer)) {
       throw Failure.hub(
-        `the credential of ${this.client.name} did not arrive at the hub ${this.server}: it took the request as system:anonymous`,
+        `the credential of ${this.client.cluster.name} did not arrive at the hub ${this.server}: it took the request as system:anonymous`,
         'give the user of this context a credential; if it has one, see what drops it in front of the API server',
       );
     }
     if (statusCode === 401) {
       throw Failure.hub(
-        `the hub ${this.server} refuses the credential of ${this.client.name}${said}`,
+        `the hub ${this.server} refuses the credential of ${this.client.cluster.name}${said}`,
         'log in again, or choose another --kubeconfig or --context',
       );
     }

@@ -10,9 +10,8 @@ import { type ConfigAccess, printedWithoutValues } from '../access/resolve.ts';
 import { signalOf } from '../errors/check-argument.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
-import { abortable, systemTimers } from '../util/abortable.ts';
+import { abortable } from '../util/abortable.ts';
 import { ApiServer } from './api/api-server.ts';
-import { Discovery } from './api/discovery.ts';
 import type { KindOf, KubernetesObject, TypeOf } from './api/kubernetes-object.ts';
 import { ResourceClient, type ResourceServer } from './api/resource-client.ts';
 import type { ResourceOptions } from './api/resource-options.ts';
@@ -162,11 +161,11 @@ export class RestConfig extends KubeConfigFace {
     options: ResourceOptions & KindOf<A, K>,
   ): ResourceClient<TypeOf<T, A, K>>;
   /** @internal For a cluster of a fleet: where its caches know the kinds from. */
-  resource<T extends KubernetesObject>(options: ResourceOptions, discovery: Discovery | undefined): ResourceClient<T>;
-  resource<T extends KubernetesObject>(options: ResourceOptions, discovery?: Discovery): ResourceClient<T> {
+  resource<T extends KubernetesObject>(options: ResourceOptions, kinds: ApiServer): ResourceClient<T>;
+  resource<T extends KubernetesObject>(options: ResourceOptions, kinds?: ApiServer): ResourceClient<T> {
     this.#resourceServer ??= {
       dispatcher: this.#dispatcher,
-      discovery: discovery ?? new Discovery(new ApiServer(this), systemTimers),
+      kinds: kinds ?? new ApiServer(this),
       maxResponseBytes: this.#parts.connections.maxResponseBytes,
     };
     return new ResourceClient<T>(this.#resourceServer, options);

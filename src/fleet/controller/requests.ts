@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { checkArgument } from '../../errors/check-argument.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Kind } from '../../rest/api/discovery.ts';
+import type { Kind } from '../../rest/api/api-server.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { isObject, isString, isText } from '../../util/guards.ts';
 import { ask, type LogFields } from '../guard.ts';

@@ -12,14 +12,14 @@ const maxResponseBytes = 64 * 1024 * 1024;
 
 /** Every API server serves them at the same path. */
 const resource = { plural: 'leases', namespaced: true };
-const discovery = { find: async () => resource, forget: () => {} };
+const kinds = { find: async () => resource, forget: () => {} };
 
 /** The requests for Leases of a namespace, as an API server answers them. */
 export type LeaseClient = Pick<ResourceClient<Lease>, 'get' | 'list' | 'create' | 'replace' | 'delete'>;
 
 export function leaseClient({ dispatcher: given }: ApiServerConfig, namespace: string): LeaseClient {
   const dispatcher = given as AuthenticatedDispatcher; // every RestConfig has one
-  const server = { dispatcher, transport: dispatcher.withoutRetries, discovery, maxResponseBytes };
+  const server = { dispatcher, transport: dispatcher.withoutRetries, kinds, maxResponseBytes };
   return new ResourceClient(server, { ...leaseKind, namespace });
 }
 

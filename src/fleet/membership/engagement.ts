@@ -14,7 +14,6 @@ import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import { Cluster } from '../cluster.ts';
 import { guard } from '../guard.ts';
-import { reflectorContext } from '../reflect/reflector.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import type { FleetProfile } from './identity.ts';
 import { type Fence, shardLost } from './ownership.ts';
@@ -213,14 +212,14 @@ export class Engagement {
 
   #makeCluster(config: RestConfig): Cluster {
     const { clock, logger, observer } = this.#context;
-    const server = new ApiServer(config);
+    const server = new ApiServer(config, clock);
     const fields = { cluster: this.name };
     return new Cluster({
       name: this.name,
       config,
       signal: this.#controller.signal,
       fence: this.basis.fence,
-      context: reflectorContext(server, { clock, logger, fields, reports: { observer, cluster: this.name } }),
+      context: { server, clock, logger, fields, reports: { observer, cluster: this.name } },
       profile: () => this.#listener.profile(),
       changed: () => this.#context.changed(),
       restarted: ({ reason, error }) => {

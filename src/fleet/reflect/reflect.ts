@@ -9,7 +9,7 @@ import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Clock } from '../clock.ts';
 import { clock, functionOf, isRestConfig, resourceShape, restConfigWords } from '../option-schemas.ts';
 import type { ReflectorEvent } from './events.ts';
-import { type ReflectedResource, Reflector, type ReflectorRestart, reflectorContext } from './reflector.ts';
+import { type ReflectedResource, Reflector, type ReflectorRestart } from './reflector.ts';
 
 /** Options of `reflect`. */
 export interface ReflectOptions extends ReflectedResource {
@@ -61,8 +61,8 @@ async function* reflected<T extends KubernetesObject>(
   config: RestConfig,
   { signal, onRestart, logger, clock, ...resource }: z.output<typeof schema>,
 ): AsyncGenerator<ReflectorEvent<T>, void> {
-  const server = new ApiServer(config);
-  const context = reflectorContext(server, { clock, logger, fields: { server: server.url } });
+  const server = new ApiServer(config, clock);
+  const context = { server, clock, logger, fields: { server: server.url } };
   const asked = resource as ReflectedResource; // absent fields may also be undefined
   const reflector = new Reflector<T>(asked, context, onRestart ? { restarted: onRestart } : {});
   for await (const events of reflector.run(signal ?? new AbortController().signal)) yield* events;

@@ -6,8 +6,7 @@
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
-import type { ApiServer } from '../../rest/api/api-server.ts';
-import { Discovery, type Kind, listPath } from '../../rest/api/discovery.ts';
+import { type ApiServer, type Kind, listPath } from '../../rest/api/api-server.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
@@ -40,7 +39,9 @@ export interface ReflectorRestart {
   readonly afterMs: number;
 }
 
-interface ContextOptions {
+/** Shared by all reflectors of one server. */
+export interface ReflectorContext {
+  readonly server: ApiServer;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly fields: LogFields;
@@ -48,16 +49,6 @@ interface ContextOptions {
   readonly reports?: { readonly observer: FleetObserver | undefined; readonly cluster: string | undefined };
   /** Returns the next step after a failure, for its message. */
   readonly advice?: (restart: Restart, resource: Kind) => string;
-}
-
-/** Shared by all reflectors of one server. */
-export interface ReflectorContext extends ContextOptions {
-  readonly server: ApiServer;
-  readonly discovery: Discovery;
-}
-
-export function reflectorContext(server: ApiServer, options: ContextOptions): ReflectorContext {
-  return { ...options, server, discovery: new Discovery(server, options.clock) };
 }
 
 /** Why an informer currently receives nothing from its server. */
@@ -146,10 +137,10 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
 
   /** Lists if needed, then watches once. */
   async *#attempt(signal: AbortSignal): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
-    const { server, discovery, clock } = this.#context;
+    const { server, clock } = this.#context;
     const reading = this.#resource;
     const { namespace, labelSelector, fieldSelector } = reading;
-    const resource = await discovery.find(reading, signal);
+    const resource = await server.find(reading, signal);
     this.isNamespaced = resource.namespaced;
     const path = listPath(reading, resource, namespace);
     const query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
@@ -191,11 +182,11 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   }
 
   async #pause(restart: Restart, signal: AbortSignal): Promise<void> {
-    const { clock, logger, discovery, reports } = this.#context;
+    const { server, clock, logger, reports } = this.#context;
     const { reason, error, relist, atLeastMs } = restart;
     const listing = this.#version === undefined;
     if (relist) this.#version = undefined;
-    if (reason === 'not_found') discovery.forget(this.#resource.apiVersion);
+    if (reason === 'not_found') server.forget(this.#resource.apiVersion);
     // The server, or a proxy, may not support a streaming list that stops or is closed.
     const stopped = reason === 'timeout' || reason === 'closed' || reason === 'connection';
     if (listing && stopped && this.#openedAt !== undefined) this.#streamingList = false;

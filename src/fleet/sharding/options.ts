@@ -8,7 +8,7 @@ import { type Lease, leaseKind, processName } from '../lease/lease.ts';
 import { Leases, leaseAdvice, leaseClient } from '../lease/leases.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import type { fleetShape } from '../option-schemas.ts';
-import { reflectorContext } from '../reflect/reflector.ts';
+import type { Restart } from '../reflect/restart.ts';
 import { leaseSelector, longestLeaseMs, shardCount, timingOf } from './names.ts';
 import { type LeaseListener, Sharding } from './sharding.ts';
 
@@ -60,12 +60,12 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
   const advice = leaseAdvice('get, list, watch, create, update and delete', namespace);
   const limitMs = timingOf(options.leaseDurationMs).requestTimeoutMs;
   const leases = new Leases(leaseClient(hub, namespace), { clock, limitMs, advice });
-  const server = new ApiServer(hub);
+  const server = new ApiServer(hub, clock);
   const observer = metrics?.observer;
-  const context = reflectorContext(server, {
-    ...{ clock, logger, fields: { hub: server.url }, reports: { observer, cluster: undefined } },
-    advice: ({ reason }) => (reason === 'forbidden' ? advice : ''),
-  });
+  const context = {
+    ...{ server, clock, logger, fields: { hub: server.url }, reports: { observer, cluster: undefined } },
+    advice: ({ reason }: Restart) => (reason === 'forbidden' ? advice : ''),
+  };
   const resource = { ...leaseKind, namespace, labelSelector: leaseSelector(options.name) };
   const watch = ({ applied, deleted }: LeaseListener, signal: AbortSignal) => {
     new Informer<Lease>(resource, context, signal).subscribe(({ before, after, gone = before }) => {

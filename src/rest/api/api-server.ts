@@ -1,16 +1,53 @@
-/** One API server: a RestConfig comes in, responses go out, whose bodies are read as they arrive, and for which there is a time limit. */
+/**
+ * One API server: a RestConfig comes in, responses go out, whose bodies are read as they arrive, and for which there is a time limit. It knows
+ * where a kind is served, and asks once for each group.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { withoutLastSlashes } from '../../access/url-pattern.ts';
 import { ApiError } from '../../errors/index.ts';
-import type { Timers } from '../../util/abortable.ts';
+import { systemTimers, type Timers } from '../../util/abortable.ts';
+import { tryParseJson } from '../../util/guards.ts';
 import { isLoopback } from '../../util/hosts.ts';
 import { readBeginning } from '../../util/printable.ts';
 import { contentEncodingOf } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { type StreamedResponse, stream } from '../request/streamed-response.ts';
 import { refusalError, type Shown } from './api-status.ts';
+
+/** Which objects: a kind and, if it matters, a namespace. */
+export interface Kind {
+  /** `v1`, or `group/version`. */
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+export interface Resource {
+  /** Lower case and plural, as in a path. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+/** The longest answer to discovery in bytes. */
+const longestAnswer = 8 * 1024 * 1024;
+
+/** `/api/v1`, or `/apis/group/version`. */
+function groupPath(apiVersion: string): string {
+  return apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+}
+
+/** The path of a resource's list. */
+export function listPath(
+  { apiVersion, kind }: Kind,
+  { plural, namespaced }: Resource,
+  namespace: string | undefined,
+): string {
+  const group = groupPath(apiVersion);
+  if (namespace === undefined) return `${group}/${plural}`;
+  if (namespaced) return `${group}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
+  throw new ApiError('KIND_NOT_SERVED', `${kind} has no namespaces: leave namespace ${namespace} out`);
+}
 
 /** The part of a RestConfig that is needed. */
 export interface ApiServerConfig {
@@ -29,9 +66,12 @@ interface GetOptions {
 export class ApiServer {
   readonly url: string;
   readonly #dispatcher: AuthenticatedDispatcher;
+  readonly #clock: Timers;
+  readonly #groups = new Map<string, Promise<ReadonlyMap<string, Resource>>>();
 
-  constructor({ dispatcher }: ApiServerConfig) {
+  constructor({ dispatcher }: ApiServerConfig, clock: Timers = systemTimers) {
     this.#dispatcher = dispatcher as AuthenticatedDispatcher; // every RestConfig has one
+    this.#clock = clock;
     this.url = withoutLastSlashes(this.#dispatcher.cluster.server);
   }
 
@@ -55,6 +95,45 @@ export class ApiServer {
     return stream((handler) => this.#dispatcher.withoutRetries.dispatch(options, handler), signal);
   }
 
+  /** @throws {ApiError} `KIND_NOT_SERVED` if the server has no such kind */
+  async find({ apiVersion, kind }: Kind, signal: AbortSignal): Promise<Resource> {
+    const pending = this.#groups.get(apiVersion) ?? this.#ask(apiVersion, signal);
+    this.#groups.set(apiVersion, pending);
+    let kinds: ReadonlyMap<string, Resource>;
+    try {
+      kinds = await pending;
+    } catch (error) {
+      if (this.#groups.get(apiVersion) === pending) this.#groups.delete(apiVersion);
+      throw error;
+    }
+    const resource = kinds.get(kind);
+    if (resource) return resource;
+    this.forget(apiVersion);
+    throw new ApiError('KIND_NOT_SERVED', `the server does not serve ${kind} (${apiVersion}): apply its CRD`);
+  }
+
+  /** Asks again next time: a path that was right before is not any more. */
+  forget(apiVersion: string): void {
+    this.#groups.delete(apiVersion);
+  }
+
+  async #ask(apiVersion: string, signal: AbortSignal): Promise<ReadonlyMap<string, Resource>> {
+    const what = `GET ${groupPath(apiVersion)}`;
+    const deadline = new Deadline(this.#clock, signal);
+    deadline.set(answerTimeoutMs, `${what}: no answer for ${answerTimeoutMs / 1_000} s`);
+    try {
+      const response = await this.get(groupPath(apiVersion), { signal: deadline.signal });
+      if (response.statusCode === 404) {
+        await response.body.dump();
+        return new Map();
+      }
+      if (response.statusCode !== 200) throw await this.refusalOf(response, what);
+      return readKinds((await readBeginning(response.body, longestAnswer)).toString(), what);
+    } finally {
+      deadline.end();
+    }
+  }
+
   /** Returns the first `length` characters of this server's text, without the credential that it was sent. */
   readonly shown: Shown = (text, length, options) => this.#dispatcher.shown(text, length, options);
 
@@ -70,6 +149,20 @@ export class ApiServer {
   contentEncodingOf(headers: IncomingHttpHeaders): string {
     return this.shown(contentEncodingOf(headers), 100);
   }
+}
+
+function readKinds(text: string, what: string): ReadonlyMap<string, Resource> {
+  const list = tryParseJson(text);
+  if (list === undefined) throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer: it is not JSON`);
+  const { resources } = Object(list);
+  const kinds = new Map<string, Resource>();
+  for (const resource of Array.isArray(resources) ? resources : []) {
+    const { name, kind, namespaced } = Object(resource);
+    // Others are subresources.
+    if (typeof name !== 'string' || typeof kind !== 'string' || name.includes('/')) continue;
+    if (!kinds.has(kind)) kinds.set(kind, { plural: name, namespaced: namespaced === true });
+  }
+  return kinds;
 }
 
 /** The bytes that are read of an unsuccessful response. */

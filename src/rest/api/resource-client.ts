@@ -9,8 +9,8 @@ import { isObject, tryParseJson } from '../../util/guards.ts';
 import { type Answer, sendRequest } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { withoutQuery } from '../request/layer.ts';
+import { type ApiServer, listPath, type Resource } from './api-server.ts';
 import { readStatus, refusalError } from './api-status.ts';
-import { type Discovery, listPath, type Resource } from './discovery.ts';
 import type { KubernetesObject, MergePatch, UntypedObject, WireInput } from './kubernetes-object.ts';
 import {
   type ApplyOptions,
@@ -33,7 +33,7 @@ export interface ResourceServer {
   readonly dispatcher: AuthenticatedDispatcher;
   /** Of the dispatcher, for callers that retry by themselves. @default the dispatcher */
   readonly transport?: Dispatcher;
-  readonly discovery: Pick<Discovery, 'find' | 'forget'>;
+  readonly kinds: Pick<ApiServer, 'find' | 'forget'>;
   readonly maxResponseBytes: number;
 }
 
@@ -242,9 +242,9 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
 
   /** Where the kind is served. Others may wait for the same answer, and have other signals. */
   async #find(signal: AbortSignal | undefined): Promise<Resource> {
-    const { discovery, dispatcher } = this.#server;
+    const { kinds, dispatcher } = this.#server;
     try {
-      return await abortable(() => discovery.find(this.#options, never), signal);
+      return await abortable(() => kinds.find(this.#options, never), signal);
     } catch (error) {
       throw error instanceof ApiError ? error.of(dispatcher.cluster) : error;
     }
@@ -272,10 +272,10 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   }
 
   #refused({ statusCode, headers, body }: Answer, opening: string) {
-    const { dispatcher, discovery } = this.#server;
+    const { dispatcher, kinds } = this.#server;
     const text = body.toString();
     // The kind is gone, not only an object.
-    if (statusCode === 404 && readStatus(text).name === undefined) discovery.forget(this.#options.apiVersion);
+    if (statusCode === 404 && readStatus(text).name === undefined) kinds.forget(this.#options.apiVersion);
     const refusal = { statusCode, headers, text, isCut: false };
     return refusalError(opening, refusal, (...shown) => dispatcher.shown(...shown), dispatcher.cluster);
   }

@@ -11,7 +11,6 @@ import {
 } from '@kubernetes/client-node';
 import { systemClock } from '../../../src/fleet/clock.ts';
 import { Informer } from '../../../src/fleet/informer/informer.ts';
-import { reflectorContext } from '../../../src/fleet/reflect/reflector.ts';
 import { CredentialProviders } from '../../../src/index.ts';
 import { ApiServer } from '../../../src/rest/api/api-server.ts';
 import type { KubernetesObject } from '../../../src/rest/api/kubernetes-object.ts';
@@ -34,7 +33,7 @@ function ours({ peer, server, certificateAuthorityData, command, namespace, clus
   const providers = new CredentialProviders([{ name: 'x', execConfig }]);
   const cluster = { server, 'certificate-authority-data': certificateAuthorityData, ...more };
   const config = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
-  const api = new ApiServer(config);
+  const api = new ApiServer(config, systemClock);
   let informer: Informer | undefined;
   return {
     prepare: async () => {
@@ -45,7 +44,7 @@ function ours({ peer, server, certificateAuthorityData, command, namespace, clus
       const logger = { warn: (_fields: object, message: string) => console.error(message) };
       informer = new Informer(
         { apiVersion: 'v1', kind: 'ConfigMap', namespace, metadataOnly: peer === 'ours, metadata' },
-        reflectorContext(api, { clock: systemClock, logger, fields: {} }),
+        { server: api, clock: systemClock, logger, fields: {} },
         new AbortController().signal,
       );
       informer.subscribe(event);
