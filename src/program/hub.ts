@@ -82,10 +82,8 @@ export class HubReader {
     let items: unknown[] = [];
     let next: string | undefined;
     let expired = 0;
-    // A gateway that ignores the query gives the first page for ever.
     const read = new Set<string>();
-    let problem = `it has more than ${maxPages} pages`;
-    for (let page = 0; page < maxPages; page++) {
+    for (;;) {
       const place = next === undefined ? {} : { continue: next };
       const query = new URLSearchParams({ limit: String(pageSize), ...selectors, ...place });
       const answer = await this.#get(`${listPath(resource, resource, namespace)}?${query}`);
@@ -103,14 +101,15 @@ export class HubReader {
       items.push(...found);
       next = textAt(list, 'metadata', 'continue') || undefined;
       if (next === undefined) return items;
-      if (read.has(next)) {
-        problem = 'a page continues with one before it';
-        break;
-      }
-      read.add(next);
+      // A gateway that ignores the query gives the first page for ever.
+      if (read.has(next)) throw this.#endless(resource, 'a page continues with one before it');
+      if (read.add(next).size === maxPages) throw this.#endless(resource, `it has more than ${maxPages} pages`);
     }
-    throw Failure.hub(
-      `the hub ${this.server} does not end its list of ${resource.plural}: ${problem}`,
+  }
+
+  #endless({ plural }: Resource, problem: string): Failure {
+    return Failure.hub(
+      `the hub ${this.server} does not end its list of ${plural}: ${problem}`,
       'check what is in front of the API server, or give -n or names',
     );
   }
@@ -230,13 +229,8 @@ async function open({ options, signal, verb }: Call): Promise<HubReader> {
   if (verb.runsPlugins && (files.length > 0 || text !== undefined)) {
     leadPluginsTo(onlyContext(text === undefined ? { paths: files } : { text }, found.context));
   }
-  return new HubReader(
-    found.connect(as),
-    found,
-    files.map((file) => resolve(file)),
-    signal,
-    answerMs,
-  );
+  const absolute = files.map((file) => resolve(file));
+  return new HubReader(found.connect(as), found, absolute, signal, answerMs);
 }
 
 /** A group without a user would be an impersonation that API servers ignore. */

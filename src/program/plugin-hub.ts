@@ -8,15 +8,12 @@ import { join } from 'node:path';
 import { errnoOf } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 
-let folder: PrivateFolder | undefined;
-
 /**
  * Sets `KUBECONFIG` for the plugins: to a kubeconfig with the hub's context alone, which holds its credential. Go's secretreader takes one
  * file, and no context beside the current one. The copy also keeps the hub of a long call if the current context changes.
  */
 export function leadPluginsTo(kubeconfig: string): void {
-  folder ??= new PrivateFolder();
-  process.env.KUBECONFIG = folder.writeSecret('kubeconfig', kubeconfig);
+  process.env.KUBECONFIG = new PrivateFolder().writeSecret('kubeconfig', kubeconfig);
 }
 
 /** A folder for this process only. It is removed when the process ends, except after SIGKILL. */

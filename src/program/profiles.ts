@@ -70,15 +70,12 @@ async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
     return (await hub.list(clusterProfiles, namespace, selectorsOf(call))).filter(isObject);
   }
   const found = await Promise.all(
-    call.args.map(async (argument) => {
-      const asked = readName(argument);
-      const where = asked.namespace ?? namespace;
-      if (where === undefined) return pick(asked, (await hub.list(clusterProfiles, undefined)).filter(isObject), call);
-      const profile = await hub.find(clusterProfiles, where, asked.name);
+    askedNames(call, namespace).map(async (asked) => {
+      const { namespace: where, name } = asked;
+      const profile = where === undefined ? undefined : await hub.find(clusterProfiles, where, name);
       if (isObject(profile)) return [profile];
       // The CRD or the namespace may be missing: the list shows it.
-      const others = (await hub.list(clusterProfiles, where)).filter(isObject);
-      return pick({ ...asked, namespace: where }, others, call);
+      return pick(asked, (await hub.list(clusterProfiles, where)).filter(isObject), call);
     }),
   );
   return unique(found.flat());
@@ -102,8 +99,16 @@ async function profilesOfFiles(call: Call, files: readonly string[]): Promise<re
   const namespace = await homeOf(call);
   if (args.length === 0)
     return inNamespace(profiles, namespace).toSorted((a, b) => (profileName(a) < profileName(b) ? -1 : 1));
-  const asked = args.map(readName).map((one) => ({ ...one, namespace: one.namespace ?? namespace }));
-  return unique(asked.flatMap((one) => pick(one, profiles, call)));
+  return unique(askedNames(call, namespace).flatMap((one) => pick(one, profiles, call)));
+}
+
+/** The names that are asked for; those without a namespace are in `home`, or in any. */
+export function askedNames({ args }: Call, home: string | undefined): readonly AskedName[] {
+  return args.map(readName).map(({ namespace = home, name }) => ({ namespace, name }));
+}
+
+export function isMeant({ namespace, name }: AskedName, { metadata }: Profile): boolean {
+  return metadata?.name === name && (namespace === undefined || metadata.namespace === namespace);
 }
 
 function inNamespace(profiles: readonly Profile[], namespace: string | undefined): readonly Profile[] {
@@ -113,13 +118,12 @@ function inNamespace(profiles: readonly Profile[], namespace: string | undefined
 /** The profiles that a name means. Throws a `Failure` if there is none. */
 function pick(asked: AskedName, profiles: readonly Profile[], call: Call): readonly Profile[] {
   const { name, namespace } = asked;
-  const there = inNamespace(profiles, namespace);
-  const found = there.filter(({ metadata }) => metadata?.name === name);
+  const found = profiles.filter((profile) => isMeant(asked, profile));
   if (found.length > 0 || call.options.has('ignore-not-found')) return found;
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   const meant = nearest(
     name,
-    there.flatMap(({ metadata }) => metadata?.name ?? []),
+    inNamespace(profiles, namespace).flatMap(({ metadata }) => metadata?.name ?? []),
   );
   const list = `${call.program} get ${namespace === undefined || call.options.texts('filename').length > 0 ? '' : `-n ${namespace}`}`;
   throw Failure.notFound(

@@ -3,8 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs, clusterProfileKind, type FleetProfile, profileName, watchResource } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 import { openHub } from './hub.ts';
-import { readName } from './input.ts';
-import { homeOf, type Profile, selectorsOf } from './profiles.ts';
+import { askedNames, homeOf, isMeant, type Profile, selectorsOf } from './profiles.ts';
 import type { Call } from './verb.ts';
 
 export interface ProfileChange {
@@ -15,17 +14,13 @@ export interface ProfileChange {
 
 /** Runs until the call's signal aborts. Prints problems to stderr, and retries. */
 export async function* profileChanges(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
-  const { signal, terminal, args } = call;
+  const { signal, terminal } = call;
   const hub = await openHub(call);
   const home = await homeOf(call);
-  const asked = args.map(readName).map(({ namespace = home, name }) => ({ namespace, name }));
+  const asked = askedNames(call, home);
   // Names may be in several namespaces.
   const namespace = asked.every((one) => one.namespace === home) ? home : undefined;
-  const isAsked = ({ metadata }: Profile) =>
-    asked.length === 0 ||
-    asked.some(
-      (one) => one.name === metadata?.name && (one.namespace === undefined || one.namespace === metadata.namespace),
-    );
+  const isAsked = (profile: Profile) => asked.length === 0 || asked.some((one) => isMeant(one, profile));
   const warn = (message: string) => void terminal.warn(message);
   const resource = {
     ...clusterProfileKind,
