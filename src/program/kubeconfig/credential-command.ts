@@ -10,6 +10,7 @@ import {
   secretsOfEnvironment,
 } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
+import type { HubReader } from '../hub.ts';
 import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
@@ -25,14 +26,25 @@ export function thisProgram(): Pick<CredentialCommand, 'command' | 'before'> {
  * of this process, for commands that may read the hub themselves. `hub` is the one that the call names, or whose ClusterProfiles are read.
  */
 export async function credentialCommand(call: Call, files: readonly string[], isForCommands: boolean) {
-  const isOfHub = call.options.texts('filename').length === 0 || readsPodOfHub(call);
-  const readsHub = isForCommands ? readsPodOfHub(call) : isOfHub;
-  refuseReadOnce(call, files, readsHub);
+  const { options } = call;
+  const [pod, user] = [options.text('from-pod-args'), options.text('as')];
+  const isPodOfHub = pod !== undefined && pod !== '-' && !existsSync(pod);
+  const isOfHub = options.texts('filename').length === 0 || isPodOfHub;
+  const readsHub = isForCommands ? isPodOfHub : isOfHub;
+  const isNamed = options.text('kubeconfig') !== undefined || options.text('context') !== undefined;
+  refuseReadOnce(call, files, readsHub || isNamed);
   const { providers } = await requiredProvidersOf(call);
-  const hub = isOfHub || isForCommands || namesHub(call) ? await hubOf(call, isOfHub) : undefined;
+  const hub = isOfHub || isForCommands || isNamed ? await openedHub(call, isOfHub) : undefined;
   const { after, env } = hub ? hubArguments(hub) : { after: [], env: isForCommands ? inKubeconfig() : [] };
-  const as = readsHub ? impersonationArguments(call) : [];
+  const groups = options.texts('as-group').flatMap((group) => ['--as-group', group]);
+  const as = readsHub && user !== undefined ? ['--as', user, ...groups] : [];
   return { providers, hub, after: [...after, ...as, ...providerArguments(call, providers)], env };
+}
+
+/** The hub of the call; if nothing of the call comes from it, the one that plugins read, which may be none. */
+async function openedHub(call: Call, isOfHub: boolean): Promise<HubReader | undefined> {
+  const { hubOfPlugins, openHub } = await import('../hub.ts');
+  return isOfHub ? openHub(call) : hubOfPlugins(call);
 }
 
 /**
@@ -45,7 +57,7 @@ function refuseReadOnce(call: Call, files: readonly string[], readsHub: boolean)
     ...files,
     options.text('from-pod-args') ?? [],
     pickFlags(providerFlags).values['clusterprofile-provider-file'] ?? [],
-    ...(readsHub || namesHub(call) ? kubeconfigFiles(options.text('kubeconfig')) : []),
+    ...(readsHub ? kubeconfigPaths(options.text('kubeconfig')).map((path) => resolve(path)) : []),
   ].flat();
   const found = all.find(isReadOnce);
   if (found === undefined) return;
@@ -101,38 +113,8 @@ function withAbsoluteFile(flags: readonly string[]): readonly string[] {
   });
 }
 
-/** Whether the providers are those of a workload on the hub. */
-function readsPodOfHub({ options }: Call): boolean {
-  const pod = options.text('from-pod-args');
-  return pod !== undefined && pod !== '-' && !existsSync(pod);
-}
-
-/** The hub of the call; if the ClusterProfiles come from files, the one that its plugins read, which may be none. */
-async function hubOf(call: Call, readsHub: boolean): Promise<WrittenHub | undefined> {
-  const { hubOfPlugins, openHub } = await import('../hub.ts');
-  return readsHub ? openHub(call) : hubOfPlugins(call);
-}
-
-/** As whom the hub is asked. */
-function impersonationArguments({ options }: Call): readonly string[] {
-  const user = options.text('as');
-  const groups = options.texts('as-group').flatMap((group) => ['--as-group', group]);
-  return user === undefined ? [] : ['--as', user, ...groups];
-}
-
-/** What is written of a hub. */
-interface WrittenHub {
-  readonly files: readonly string[];
-  readonly context: string;
-}
-
-/** Whether options name the hub. */
-function namesHub({ options }: Call): boolean {
-  return options.text('kubeconfig') !== undefined || options.text('context') !== undefined;
-}
-
 /** Names the hub by its files and its context, so that KUBECONFIG of the later call does not count. */
-function hubArguments({ files, context }: WrittenHub): Pick<CredentialCommand, 'after' | 'env'> {
+function hubArguments({ files, context }: HubReader): Pick<CredentialCommand, 'after' | 'env'> {
   const [file, second] = existing(files);
   // A pod's service account is used only if KUBECONFIG is empty. In the later call KUBECONFIG may name the written kubeconfig.
   if (file === undefined) return { after: [], env: [{ name: 'KUBECONFIG', value: '' }] };
@@ -144,10 +126,6 @@ function hubArguments({ files, context }: WrittenHub): Pick<CredentialCommand, '
 /** `KUBECONFIG` of this call, for a plugin that may read it and a hub that cannot be named. */
 function inKubeconfig(files = kubeconfigPaths(undefined)): CredentialCommand['env'] {
   return [{ name: 'KUBECONFIG', value: existing(files).join(delimiter) }];
-}
-
-function kubeconfigFiles(given: string | undefined): readonly string[] {
-  return given === undefined ? existing(kubeconfigPaths(given)) : [resolve(given)];
 }
 
 function existing(files: readonly string[]): readonly string[] {
