@@ -4,21 +4,20 @@ import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
+import { durationOf } from '../input.ts';
 import type { Call } from '../verb.ts';
 import type { Publisher, RoundResult } from './round.ts';
 
-export interface WatchOptions {
-  readonly publisher: Publisher;
-  readonly intervalMs: number;
-  readonly port: string | undefined;
-  readonly show: (round: RoundResult) => Promise<void>;
-}
+const defaultInterval = '60s';
 
 /** Prints what changes. A round that fails is repeated after the interval, unless it is the first. */
 export async function watchSource(
-  { signal, terminal }: Call,
-  { publisher, intervalMs, port, show }: WatchOptions,
+  { signal, terminal, options }: Call,
+  publisher: Publisher,
+  show: (round: RoundResult) => Promise<void>,
 ): Promise<ExitCode> {
+  const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);
+  const port = options.text('metrics-port');
   const metrics = new Metrics();
   if (port !== undefined) await terminal.say(`metrics on port ${await serve(metrics, port, signal)}`);
   let said: string | undefined;

@@ -3,7 +3,6 @@
 import { isLabel, parseDuration, printable } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
-import { durationOf } from '../input.ts';
 import { homeOf } from '../profiles.ts';
 import { Publisher, type Result, type RoundResult } from '../publish/round.ts';
 import { fullName, type ServiceAccount, type Settings } from '../publish/source.ts';
@@ -15,7 +14,6 @@ const defaultLifetime = '720h';
 /** The shortest that an API server gives. */
 const leastLifetimeMs = 600_000;
 const mostLifetimeMs = 365 * 86_400_000;
-const defaultInterval = '60s';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, signal } = call;
@@ -23,10 +21,8 @@ export async function run(call: Call): Promise<ExitCode> {
   const hub = await openHub(call);
   const publisher = new Publisher(hub, settings);
   if (options.has('watch')) {
-    const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);
     const { watchSource } = await import('../publish/watch.ts');
-    const port = options.text('metrics-port');
-    return watchSource(call, { publisher, intervalMs, port, show: (round) => show(call, round) });
+    return watchSource(call, publisher, (round) => show(call, round));
   }
   const round = await publisher.round(signal);
   await show(call, round);
