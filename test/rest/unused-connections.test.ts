@@ -28,10 +28,13 @@ async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs 
   // It gives up while its connection is being opened.
   const nobody = {
     longRunning: false,
-    takenBy: () => assert.fail('it was taken'),
-    failures: 0,
     waitsSince: undefined,
-    notSent: () => assert.fail('it was refused'),
+    reused: false,
+    onRequestStart: () => assert.fail('it was written'),
+    onResponseStart: () => undefined,
+    onResponseData: () => undefined,
+    onResponseEnd: () => undefined,
+    onResponseError: () => assert.fail('it was refused'),
   };
   pool.send({ path: '/', method: 'GET', headers: {} }, nobody);
   pool.forget(nobody);

@@ -9,7 +9,7 @@ import type { Credential } from '../../exec/credential.ts';
 import { printable } from '../../util/printable.ts';
 import { cannotBeSent, isUnprocessed } from '../transport/connection-errors.ts';
 import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
-import type { Carrier, PooledRequest, WireRequest } from '../transport/pooled-request.ts';
+import type { PooledRequest } from '../transport/pooled-request.ts';
 import { type OutgoingRequest, type RequestOwner, requestName, type Send, warnOfRefusal } from './layer.ts';
 import { type Controller, Relay } from './relay.ts';
 import { isRetriedAtOnce } from './retry.ts';
@@ -33,7 +33,7 @@ export function authorize(owner: RequestOwner): Send {
   return (request, handler) => new AuthorizedRequest(owner, request, handler).begin();
 }
 
-class AuthorizedRequest extends Relay {
+class AuthorizedRequest extends Relay implements PooledRequest {
   readonly #owner: RequestOwner;
   readonly #request: OutgoingRequest;
   /** The caller's, once they have been read. */
@@ -42,11 +42,15 @@ class AuthorizedRequest extends Relay {
   /** It has been sent again because of a 401. */
   #replayed = false;
   #buffered: BufferedResponse | undefined;
+  readonly longRunning: boolean;
+  waitsSince: number | undefined;
+  reused = false;
 
   constructor(owner: RequestOwner, request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
     super(handler);
     this.#owner = owner;
     this.#request = request;
+    this.longRunning = request.longRunning;
   }
 
   begin(): void {
@@ -83,8 +87,14 @@ class AuthorizedRequest extends Relay {
     // A caller that impersonates a user itself is not overruled.
     if (!headers['impersonate-user']) Object.assign(headers, this.#owner.impersonation);
     if (connection.cluster.disableCompression) headers['accept-encoding'] = 'identity';
-    const attempt = new Attempt(this.#request, this, this.#owner.fence);
-    attempt.send({ ...options, headers, body: body.next() }, credential);
+    connection.send({ ...options, headers, body: body.next() }, this, credential);
+  }
+
+  /** The fence is asked when the request is about to be written. */
+  override onRequestStart(wire: Controller): void {
+    super.onRequestStart(wire);
+    const refusal = this.reason ?? this.#owner.fence?.();
+    if (refusal) wire.abort(refusal);
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
@@ -123,7 +133,7 @@ class AuthorizedRequest extends Relay {
   protected override fail(error: Error): void {
     // The connection broke inside the body of a 401: the caller gets what was read of it.
     if (this.#buffered && !this.aborted) this.#buffered.trailers = {};
-    else if (this.undecided && this.#request.body.replayable && isRetriedAtOnce(this.#request, error))
+    else if (this.undecided && this.#request.body.replayable && isRetriedAtOnce(this.#request, this.reused, error))
       this.#sendAgain(error);
     else super.fail(error);
   }
@@ -133,7 +143,7 @@ class AuthorizedRequest extends Relay {
     this.#owner.log.debug(`${requestName(request.options)} is sent again: ${printable(error.message, 1_024)}`);
     request.sent += 1;
     // A request that no server has processed has waited for a connection since its first attempt.
-    if (!isUnprocessed(error)) request.waitsSince = undefined;
+    if (!isUnprocessed(error)) this.waitsSince = undefined;
     this.detach();
     this.#send();
   }
@@ -160,7 +170,7 @@ class AuthorizedRequest extends Relay {
     this.detach()?.abort(new RequestError('REQUEST_ABORTED', 'the request goes out with a new credential'));
     this.#replayed = true;
     this.#request.sent += 1;
-    this.#request.waitsSince = undefined;
+    this.waitsSince = undefined;
     this.#send(refreshed);
   }
 
@@ -171,87 +181,14 @@ class AuthorizedRequest extends Relay {
     else if (!this.paused) this.inner?.resume();
   }
 
-  /** The server still rejects the credential. */
-  #rejected(statusCode: number, consequence: string): void {
-    warnOfRefusal(this.#owner.log, this.#credential, statusCode, consequence);
-  }
-}
-
-/**
- * One time that a request goes out: where the layers end and the pool begins. undici may start it a second time by itself, with
- * another controller (a stream that the server refused): it is the same attempt.
- */
-class Attempt extends Relay implements PooledRequest {
-  readonly longRunning: boolean;
-  readonly #request: OutgoingRequest;
-  readonly #fence: (() => Error | undefined) | undefined;
-  #carrier: Carrier | undefined;
-  failures = 0;
-
-  /** `fence` is asked when the request is about to be written: with an error it is not. */
-  constructor(
-    request: OutgoingRequest,
-    handler: Dispatcher.DispatchHandler,
-    fence: (() => Error | undefined) | undefined,
-  ) {
-    super(handler);
-    this.#request = request;
-    this.#fence = fence;
-    this.longRunning = request.longRunning;
-  }
-
-  send(options: WireRequest, credential: Credential | undefined): void {
-    this.start();
-    if (!this.done) this.#request.connection.send(options, this, credential);
-  }
-
-  get waitsSince(): number | undefined {
-    return this.#request.waitsSince;
-  }
-
-  set waitsSince(since: number | undefined) {
-    this.#request.waitsSince = since;
-  }
-
-  takenBy(carrier: Carrier): void {
-    this.#carrier = carrier;
-    this.#request.reused = carrier.proven;
-  }
-
-  notSent(error: Error): void {
-    this.fail(error);
-  }
-
-  override onRequestStart(wire: Controller): void {
-    const refusal = this.reason ?? this.#fence?.();
-    if (refusal) {
-      wire.abort(refusal);
-      return;
-    }
-    this.#carrier?.starts(wire);
-    super.onRequestStart(wire);
-  }
-
-  override onResponseStart(wire: Controller, statusCode: number, headers: IncomingHttpHeaders, message?: string): void {
-    this.#carrier?.answered(statusCode);
-    super.onResponseStart(wire, statusCode, headers, message);
-  }
-
-  override onResponseEnd(wire: Controller, trailers: IncomingHttpHeaders): void {
-    this.#carrier?.attemptEnded();
-    super.onResponseEnd(wire, trailers);
-  }
-
-  /** undici has no controller if it did not take the request. */
-  override onResponseError(_wire: Controller | undefined, error: Error): void {
-    this.failures += 1;
-    this.#carrier?.attemptEnded();
-    this.fail(error);
-  }
-
   override abort(reason?: Error): void {
     if (this.done) return;
     this.#request.connection.forget(this);
     super.abort(reason);
+  }
+
+  /** The server still rejects the credential. */
+  #rejected(statusCode: number, consequence: string): void {
+    warnOfRefusal(this.#owner.log, this.#credential, statusCode, consequence);
   }
 }

@@ -105,8 +105,6 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       longRunning: isLongRunning(options, this.basePath),
       retry,
       sent: 1,
-      reused: false,
-      waitsSince: undefined,
     };
     connection.begin(handler, this);
     this.#send(request, handler);

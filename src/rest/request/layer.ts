@@ -25,10 +25,6 @@ export interface OutgoingRequest {
   readonly retry: Retry;
   /** How often it has been sent, with the attempt under way. */
   sent: number;
-  /** Its last attempt was on a connection that had carried a response before. */
-  reused: boolean;
-  /** Since when it has waited for a connection, while no server has processed it. */
-  waitsSince: number | undefined;
 }
 
 /** The config that a request belongs to. */

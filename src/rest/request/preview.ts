@@ -138,7 +138,7 @@ class PreviewedRequest extends Relay {
       headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
     };
     const body = new ReplayableBody(null, this);
-    const reading = { ...request, options: read, body, sent: 1, reused: false, waitsSince: undefined };
+    const reading = { ...request, options: read, body, sent: 1 };
     try {
       const response = await stream((handler) => next(reading, handler), this.#reading.signal);
       const answer = await readAnswer(response, mostBytes, owner.cluster);

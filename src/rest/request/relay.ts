@@ -66,7 +66,7 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
 
   // From the inner layer. What comes from an earlier attempt is dropped.
 
-  #isCurrent(controller: Controller): boolean {
+  #isCurrent(controller: Controller | undefined): boolean {
     return controller === this.#inner && !this.#done;
   }
 
@@ -88,7 +88,7 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
     if (this.#isCurrent(controller)) this.complete(trailers);
   }
 
-  onResponseError(controller: Controller, error: Error): void {
+  onResponseError(controller: Controller | undefined, error: Error): void {
     if (this.#isCurrent(controller)) this.fail(error);
   }
 

@@ -38,7 +38,6 @@ class RequestRetriedAfterPause extends Relay {
 
   #attempt(): void {
     if (this.done) return;
-    this.#request.waitsSince = undefined;
     this.#next(this.#request, this);
   }
 
@@ -118,9 +117,9 @@ type Outcome = { readonly statusCode: number; readonly headers: IncomingHttpHead
 
 /**
  * Whether a request without a response goes out again at once: the server has not processed it; or it changes nothing, and its
- * connection, which had carried a response before, may have been closed while it was idle.
+ * connection was `reused`, so that it may have been closed while it was idle.
  */
-export function isRetriedAtOnce({ options, sent, reused }: OutgoingRequest, error: Error): boolean {
+export function isRetriedAtOnce({ options, sent }: OutgoingRequest, reused: boolean, error: Error): boolean {
   if (sent > maxRetriesAtOnce) return false;
   return isUnprocessed(error) || (reused && safeMethods.has(methodOf(options)) && isLost(error));
 }

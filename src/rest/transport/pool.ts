@@ -77,7 +77,7 @@ export class Pool {
   /** Sends a request, at once if there is a socket for it. The request is notified of its outcome. */
   send(options: WireRequest, request: PooledRequest): void {
     if (this.#ended) {
-      request.notSent(this.#ended);
+      request.onResponseError(undefined, this.#ended);
       return;
     }
     const socket = this.#waiting.size === 0 ? this.#free() : undefined;
@@ -281,6 +281,6 @@ class WaitingRequests {
     const failed = [...this.#requests.keys()].filter(({ waitsSince = 0 }, index) => which(waitsSince, index));
     // Requests that come during these calls wait for the next dial.
     for (const request of failed) this.delete(request);
-    for (const request of failed) request.notSent(error);
+    for (const request of failed) request.onResponseError(undefined, error);
   }
 }

@@ -6,29 +6,19 @@ export interface WireRequest extends Dispatcher.DispatchOptions {
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** A request that a pool sends. It is undici's handler too. */
-export interface PooledRequest extends Dispatcher.DispatchHandler {
+/** A request that a pool sends, and the handler of its response. */
+export interface PooledRequest extends Required<Pick<Dispatcher.DispatchHandler, HandlerEvents>> {
   /** It may be silent for as long as it likes. */
   readonly longRunning: boolean;
-  /** A socket sends it, and has to report when the response begins and when it ends, successfully or not. */
-  takenBy(carrier: Carrier): void;
   /** Since when it has waited for a socket that takes it; the pool sets it if it is not set yet. */
   waitsSince: number | undefined;
-  /** How many errors undici has reported to it: shows whether a request that undici did not take was at fault itself. */
-  readonly failures: number;
-  /** It never went out: there is no connection. */
-  notSent(error: Error): void;
+  /** The socket that took it last had carried a response before. */
+  reused: boolean;
+  /** Without a controller if it never went out. */
+  onResponseError(controller: Dispatcher.DispatchController | undefined, error: Error): void;
 }
 
-/** The socket that carries a request. */
-export interface Carrier {
-  /** It has carried a response already. */
-  readonly proven: boolean;
-  /** It is about to be written. */
-  starts(wire: Dispatcher.DispatchController): void;
-  answered(statusCode: number): void;
-  attemptEnded(): void;
-}
+type HandlerEvents = 'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd';
 
 export interface PoolOptions {
   /** Milliseconds that a socket stays open between two requests. */

@@ -1,10 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import { type StreamEvents, watchForSilence, watchSession } from './h2-session.ts';
 import {
-  type Carrier,
   inPieces,
   isUpload,
   type PooledRequest,
@@ -37,7 +37,7 @@ const neverWritten: Dispatcher.DispatchHandler = {
 };
 
 /** One connected socket with an undici client around it, which never connects a second time. */
-export class PooledSocket implements Carrier {
+export class PooledSocket {
   readonly protocol: 'h1' | 'h2';
   readonly #socket: Socket;
   readonly #client: Client;
@@ -150,11 +150,7 @@ export class PooledSocket implements Carrier {
     return this.#client.stats.size === 0;
   }
 
-  /** A server at the other end has answered once. */
-  get proven(): boolean {
-    return this.#proven;
-  }
-
+  /** A request is about to be written. */
   starts(wire: Dispatcher.DispatchController): void {
     this.#starting = wire;
   }
@@ -169,7 +165,7 @@ export class PooledSocket implements Carrier {
    * On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response. It reports the end before it looks
    * whether the connection ends with it, and then closes it: a request that was taken at once would be lost with it.
    */
-  attemptEnded(): void {
+  requestEnded(): void {
     if (this.protocol !== 'h1') return;
     queueMicrotask(() => {
       if (this.#leaving) this.#socket.destroy();
@@ -198,25 +194,25 @@ export class PooledSocket implements Carrier {
   send(given: WireRequest, request: PooledRequest): void {
     const repeated = this.protocol === 'h2' ? repeatedHeader(given) : undefined;
     if (repeated !== undefined) {
-      request.notSent(cannotRepeat(repeated));
+      request.onResponseError(undefined, cannotRepeat(repeated));
       return;
     }
     // A quiet watch is not a dead one.
     let options = request.longRunning ? { headersTimeout: 0, bodyTimeout: 0, ...given } : given;
-    request.takenBy(this);
+    request.reused = this.#proven;
+    const handler = new WrittenRequest(this, request);
     if (this.protocol === 'h1') {
       this.#busy = true;
       this.#isUpload = isUpload(given);
-      this.#client.dispatch(options, request);
+      this.#client.dispatch(options, handler);
       return;
     }
     if (isUpload(given)) options = inPieces(options);
     if (this.#state === 'new') this.#stateSince = Math.min(this.#stateSince, performance.now());
-    const { failures } = request;
     // undici takes a second request only once it has the server's settings.
-    if (this.#client.dispatch(options, request)) this.#state = 'open';
+    if (this.#client.dispatch(options, handler)) this.#state = 'open';
     // False also stands for a request that undici refuses, after which no `drain` comes.
-    else if (request.failures === failures) this.#busy = true;
+    else if (!handler.failed) this.#busy = true;
   }
 
   /** The server has said how many streams it allows at once. undici knows it too, and emits `drain` when one is free again. */
@@ -256,6 +252,54 @@ export class PooledSocket implements Carrier {
     this.#client.destroy(error, () => undefined);
     // After a GOAWAY the client knows nothing of its socket any more.
     this.#socket.destroy(error);
+  }
+}
+
+/**
+ * Tells a socket when the request that it carries is written, answered and over. undici may start a request a second time by itself,
+ * with another controller (a stream that the server refused).
+ */
+class WrittenRequest implements Dispatcher.DispatchHandler {
+  readonly #socket: PooledSocket;
+  readonly #request: PooledRequest;
+  #wire: Dispatcher.DispatchController | undefined;
+  failed = false;
+
+  constructor(socket: PooledSocket, request: PooledRequest) {
+    this.#socket = socket;
+    this.#request = request;
+  }
+
+  onRequestStart(wire: Dispatcher.DispatchController, context: unknown): void {
+    this.#wire = wire;
+    this.#socket.starts(wire);
+    this.#request.onRequestStart(wire, context);
+  }
+
+  onResponseStart(
+    wire: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    message?: string,
+  ): void {
+    this.#socket.answered(statusCode);
+    this.#request.onResponseStart(wire, statusCode, headers, message);
+  }
+
+  onResponseData(wire: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#request.onResponseData(wire, chunk);
+  }
+
+  onResponseEnd(wire: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    this.#socket.requestEnded();
+    this.#request.onResponseEnd(wire, trailers);
+  }
+
+  /** undici has another controller, or none, for a request that it has not started. */
+  onResponseError(_wire: unknown, error: Error): void {
+    this.failed = true;
+    this.#socket.requestEnded();
+    this.#request.onResponseError(this.#wire, error);
   }
 }
 
