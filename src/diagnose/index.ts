@@ -61,8 +61,8 @@ export { killAtExit } from '../exec/process.ts';
 export { clusterProfileKind, type FleetProfile } from '../fleet/membership/identity.ts';
 export { anyLeaseSelector } from '../fleet/sharding/names.ts';
 export type { Events } from '../observability/telemetry.ts';
-export type { ExecCredential } from '../plugin/exec-info.ts';
-export { loadExecCredentialFromEnv } from '../plugin/exec-info.ts';
+export type { ExecCredential } from '../plugin/credential-plugin.ts';
+export { loadExecCredentialFromEnv } from '../plugin/credential-plugin.ts';
 export {
   checkHardened,
   joinProviders,

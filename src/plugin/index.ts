@@ -4,10 +4,12 @@
  * @module clusterprofile-credentials/plugin
  */
 export { CredentialsError, type ErrorCode, ExecInfoError } from '../errors/index.ts';
-export type {
-  ExecCredential,
-  ExecCredentialCluster,
-  LoadedExecCredential,
-} from './exec-info.ts';
-export { loadExecCredential, loadExecCredentialFromEnv } from './exec-info.ts';
-export { type CredentialStatus, runCredentialPlugin } from './run-credential-plugin.ts';
+export {
+  type CredentialStatus,
+  type ExecCredential,
+  type ExecCredentialCluster,
+  type LoadedExecCredential,
+  loadExecCredential,
+  loadExecCredentialFromEnv,
+  runCredentialPlugin,
+} from './credential-plugin.ts';

@@ -1,7 +1,7 @@
 /** A plugin as a program: its usage, its arguments and the files that they name, and how it ends. */
 import { readFileSync } from 'node:fs';
 import { exitOnSignals } from '../exec/process.ts';
-import { runCredentialPlugin } from '../plugin/run-credential-plugin.ts';
+import { runCredentialPlugin } from '../plugin/credential-plugin.ts';
 import { errnoOf } from '../util/guards.ts';
 
 /**

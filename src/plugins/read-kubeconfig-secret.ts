@@ -4,8 +4,7 @@ import * as z from 'zod/mini';
 import { readCertificates } from '../access/pem.ts';
 import { withoutLastSlashes } from '../access/url-pattern.ts';
 import { kubernetesYaml, parseYaml } from '../access/yaml-text.ts';
-import type { ExecCredential, ExecCredentialCluster } from '../plugin/exec-info.ts';
-import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
+import type { CredentialStatus, ExecCredential, ExecCredentialCluster } from '../plugin/credential-plugin.ts';
 import { connectHub, getSecret } from './hub.ts';
 import {
   checkLabels,

@@ -1,8 +1,7 @@
 /** Gets the token of Secret <namespace>/<clusterName>, or a new token for the service account of that name. */
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
-import type { ExecCredential } from '../plugin/exec-info.ts';
-import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
+import type { CredentialStatus, ExecCredential } from '../plugin/credential-plugin.ts';
 import { askHub, connectHub, getSecret, type HubClient, metadataShape } from './hub.ts';
 import {
   checkLabels,

@@ -1,6 +1,7 @@
 /** Tokens for AKS clusters: of Entra, with the workload identity of the pod or the managed identity of the machine. */
+
+import type { CredentialStatus } from '../../plugin/credential-plugin.ts';
 import { hide } from '../../plugin/plugin-process.ts';
-import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { readText } from '../program.ts';
 import { callMetadata, callService, form, httpsUrl, metadataUrl, statusOf, tokenOf } from './call.ts';
 

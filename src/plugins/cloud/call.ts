@@ -1,8 +1,8 @@
 /** HTTP for the plugins of clouds: limits, retries, proxies, answers with tokens, and errors that say what to do. */
 import type { AgentOptions, IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod/mini';
+import type { CredentialStatus } from '../../plugin/credential-plugin.ts';
 import { hide, withoutSecrets } from '../../plugin/plugin-process.ts';
-import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { codeFieldOf, isString, tryParseJson } from '../../util/guards.ts';
 import { printable, readBeginning } from '../../util/printable.ts';
 

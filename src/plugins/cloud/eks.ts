@@ -2,8 +2,7 @@
 import { parseArgs } from 'node:util';
 import aws4 from 'aws4';
 import { createGlob } from '../../access/url-pattern.ts';
-import type { ExecCredential } from '../../plugin/exec-info.ts';
-import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import type { CredentialStatus, ExecCredential } from '../../plugin/credential-plugin.ts';
 import { textField } from '../profile-input.ts';
 import { once, refuseEmpty } from '../program.ts';
 import { type AwsKeys, assumeRole, findKeys, stsHost } from './aws-identity.ts';

@@ -2,9 +2,8 @@
 import { sign } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
-import type { ExecCredential } from '../../plugin/exec-info.ts';
+import type { CredentialStatus, ExecCredential } from '../../plugin/credential-plugin.ts';
 import { hide } from '../../plugin/plugin-process.ts';
-import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { tryParseJson } from '../../util/guards.ts';
 import { once, readText, refuseEmpty } from '../program.ts';
 import {

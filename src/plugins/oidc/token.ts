@@ -1,7 +1,6 @@
 /** What `oidc-credentials` answers: a token of a file, of Entra, or of an issuer, whose client is loaded only if it is asked. */
 
-import type { ExecCredential } from '../../plugin/exec-info.ts';
-import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import type { CredentialStatus, ExecCredential } from '../../plugin/credential-plugin.ts';
 import { expiryOfJwt } from '../../util/jwt.ts';
 import { tokenOfManagedIdentity, tokenOfWorkloadIdentity } from '../cloud/azure.ts';
 import { readText } from '../program.ts';
