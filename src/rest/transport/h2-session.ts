@@ -2,17 +2,11 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Stream, constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
+import { UnsentError } from './pooled-request.ts';
 
 /** RFC 9113, section 6.2. */
 const headersFrame = 1;
-
-/** Callbacks for the events of a stream, before undici handles them. */
-export interface StreamEvents {
-  /** The server has not processed it. */
-  readonly unprocessed: () => void;
-  /** It has ended with an error that is not about its response. */
-  readonly lost: (error: Error) => void;
-}
 
 /** Callbacks for the events of the HTTP/2 session on a socket. */
 interface SessionEvents {
@@ -20,8 +14,8 @@ interface SessionEvents {
   readonly allows: (streams: number) => void;
   /** Node counts bytes as queued that it never sends, and refuses every response once they are 10 MB (`maxSessionMemory`). */
   readonly leaks: () => void;
-  /** A stream begins. Returns the callbacks of its request. */
-  readonly streamBegins: () => StreamEvents | undefined;
+  /** A stream begins. Returns what ends its request. */
+  readonly streamBegins: () => Dispatcher.DispatchController | undefined;
 }
 
 type OnStream = (stream: ClientHttp2Stream) => void;
@@ -54,22 +48,29 @@ export function watchSession(
       // A body that was given up, or what its bytes lead to.
       if (!stream.writableFinished || stream.rstCode === constants.NGHTTP2_ENHANCE_YOUR_CALM) leaks();
     });
-    const events = streamBegins();
-    if (events) {
-      const { unprocessed, lost } = events;
-      // Before undici's own listeners: it takes every error in the middle of a response for one of its length.
-      stream.on('error', (error) => {
-        if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) unprocessed();
-        // Node says so if the length of a response is not what its header says, and of what cannot be read.
-        else if (stream.rstCode !== constants.NGHTTP2_PROTOCOL_ERROR) lost(error);
-      });
-      stream.on('frameError', (type) => type === headersFrame && unprocessed());
-    }
+    const wire = streamBegins();
+    if (wire) failBeforeUndici(stream, wire);
     failWhenCut(stream);
     cancelAfterResponse(stream);
   };
   Object.assign(socket, { [onStream]: begins });
   return () => session;
+}
+
+/**
+ * Ends a request with its stream, before undici's own listeners do. If the server has not processed it (it refused the stream, or its
+ * GOAWAY came before that was written), undici would send it again by itself: on this connection, for as long as that takes no more,
+ * or after its client was destroyed, which ends the process.
+ */
+function failBeforeUndici(stream: ClientHttp2Stream, wire: Dispatcher.DispatchController): void {
+  const unprocessed = () => wire.abort(new UnsentError('the server has not taken the request'));
+  stream.on('error', (error) => {
+    if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) unprocessed();
+    // Node says so if the length of a response is not what its header says, and of what cannot be read. undici takes every other error
+    // in the middle of a response for one of its length, too.
+    else if (stream.rstCode !== constants.NGHTTP2_PROTOCOL_ERROR) wire.abort(error);
+  });
+  stream.on('frameError', (type) => type === headersFrame && unprocessed());
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
-import { type StreamEvents, watchForSilence, watchSession } from './h2-session.ts';
+import { watchForSilence, watchSession } from './h2-session.ts';
 import {
   inPieces,
   isUpload,
@@ -109,7 +109,11 @@ export class PooledSocket {
         events.ended();
         this.close();
       },
-      streamBegins: () => this.#streamBegins(),
+      streamBegins: () => {
+        const wire = this.#starting;
+        this.#starting = undefined;
+        return wire;
+      },
     });
     socket.on('error', () => undefined);
     socket.once('close', () => {
@@ -221,22 +225,6 @@ export class PooledSocket {
     this.#state = streams === 0 ? 'shut' : 'open';
     if (this.#client.stats.running >= streams) this.#busy = true;
     if (!this.#ended) events.changed();
-  }
-
-  /**
-   * A stream begins. If the server has not processed it (it refused it, or its GOAWAY came before the stream was written), undici
-   * would send the request again by itself: on this connection, for as long as that takes no more, or after its client was
-   * destroyed, which ends the process.
-   */
-  #streamBegins(): StreamEvents | undefined {
-    const wire = this.#starting;
-    this.#starting = undefined;
-    return (
-      wire && {
-        unprocessed: () => wire.abort(new UnsentError('the server has not taken the request')),
-        lost: (error) => wire.abort(error),
-      }
-    );
   }
 
   /** Lets its requests end. */
