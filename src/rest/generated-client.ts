@@ -3,14 +3,7 @@
  * implementations of client-node's public interfaces, since its own classes would load all of it. Responses are as from its own library,
  * but redirects are not followed, and a failed request rejects with our own error.
  */
-import type {
-  ApiConstructor,
-  ApiType,
-  Observable,
-  RequestContext,
-  ResponseBody,
-  ResponseContext,
-} from '@kubernetes/client-node';
+import type { ApiConstructor, ApiType, Observable, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../errors/index.ts';
 import { type Answer, sendRequest } from './request/answer.ts';
@@ -24,117 +17,68 @@ export function generatedClient<T extends ApiType>(
 ): T {
   const { server } = dispatcher.cluster;
   return new Client({
-    baseServer: { makeRequestContext: (path, method) => new Request(`${server}${path}`, method) },
-    httpApi: { send: (context) => new Pending(send(context, dispatcher, maxResponseBytes)) },
+    baseServer: { makeRequestContext: (path, method) => requestOf(`${server}${path}`, method) },
+    httpApi: { send: (context) => observe(send(context, dispatcher, maxResponseBytes)) },
     middleware: [],
     authMethods: {},
   });
 }
 
-class PublicRequest implements Omit<RequestContext, 'addCookie' | 'getDispatcher' | 'setDispatcher'> {
-  #url: URL;
-  readonly #method: ReturnType<RequestContext['getHttpMethod']>;
-  readonly #headers: ReturnType<RequestContext['getHeaders']> = {};
-  #body: ReturnType<RequestContext['getBody']>;
-  #signal: AbortSignal | undefined;
+// client-node's classes have private members besides, which only they themselves use, and never on objects of another class. Left out
+// here: cookies, files and a dispatcher for each request.
 
-  constructor(url: string, method: ReturnType<RequestContext['getHttpMethod']>) {
-    this.#url = new URL(url);
-    this.#method = method;
-  }
-
-  getUrl(): string {
-    return this.#url.href.replace(/\/$/, '');
-  }
-
-  setUrl(url: string): void {
-    this.#url = new URL(url);
-  }
-
-  getHttpMethod() {
-    return this.#method;
-  }
-
-  getHeaders() {
-    return this.#headers;
-  }
-
-  setHeaderParam(name: string, value: string): void {
-    const wanted = name.toLowerCase();
-    for (const other in this.#headers) if (other.toLowerCase() === wanted) delete this.#headers[other];
-    this.#headers[name] = value;
-  }
-
-  setQueryParam(name: string, value: string): void {
-    this.#url.searchParams.set(name, value);
-  }
-
-  appendQueryParam(name: string, value: string): void {
-    this.#url.searchParams.append(name, value);
-  }
-
-  getBody() {
-    return this.#body;
-  }
-
-  setBody(body: ReturnType<RequestContext['getBody']>): void {
-    this.#body = body;
-  }
-
-  getSignal(): AbortSignal | undefined {
-    return this.#signal;
-  }
-
-  setSignal(signal: AbortSignal): void {
-    this.#signal = signal;
-  }
+function requestOf(givenUrl: string, method: ReturnType<RequestContext['getHttpMethod']>): RequestContext {
+  let url = new URL(givenUrl);
+  const headers: ReturnType<RequestContext['getHeaders']> = {};
+  let body: ReturnType<RequestContext['getBody']>;
+  let signal: AbortSignal | undefined;
+  const request: Omit<RequestContext, 'addCookie' | 'getDispatcher' | 'setDispatcher'> = {
+    getUrl: () => url.href.replace(/\/$/, ''),
+    setUrl: (given) => {
+      url = new URL(given);
+    },
+    getHttpMethod: () => method,
+    getHeaders: () => headers,
+    setHeaderParam: (name, value) => {
+      const wanted = name.toLowerCase();
+      for (const other in headers) if (other.toLowerCase() === wanted) delete headers[other];
+      headers[name] = value;
+    },
+    setQueryParam: (name, value) => url.searchParams.set(name, value),
+    appendQueryParam: (name, value) => url.searchParams.append(name, value),
+    getBody: () => body,
+    setBody: (given) => {
+      body = given;
+    },
+    getSignal: () => signal,
+    setSignal: (given) => {
+      signal = given;
+    },
+  };
+  return request as RequestContext; // as said above
 }
 
-class PublicResponse implements Omit<ResponseContext, 'getParsedHeader' | 'getBodyAsFile'> {
-  httpStatusCode: number;
-  headers: Record<string, string>;
-  body: ResponseBody;
-
-  constructor(statusCode: number, headers: Record<string, string>, body: Buffer) {
-    this.httpStatusCode = statusCode;
-    this.headers = headers;
-    this.body = {
+function responseOf(httpStatusCode: number, headers: Record<string, string>, body: Buffer): ResponseContext {
+  const response: Omit<ResponseContext, 'getParsedHeader' | 'getBodyAsFile'> = {
+    httpStatusCode,
+    headers,
+    body: {
       text: async () => body.toString('utf8'),
       binary: async () => body,
       stream: () => new Blob([new Uint8Array(body)]).stream(),
-    };
-  }
-
-  getBodyAsAny(): Promise<string> {
-    return this.body.text();
-  }
+    },
+    getBodyAsAny: () => response.body.text(),
+  };
+  return response as ResponseContext; // as said above
 }
 
-class PublicObservable<T> implements Pick<Observable<T>, keyof Observable<T>> {
-  readonly #promise: Promise<T>;
-
-  constructor(promise: Promise<T>) {
-    this.#promise = promise;
-  }
-
-  toPromise(): Promise<T> {
-    return this.#promise;
-  }
-
-  pipe<S>(callback: (value: T) => S | Promise<S>): Observable<S> {
-    return new Pending(this.#promise.then(callback));
-  }
+function observe<T>(promise: Promise<T>): Observable<T> {
+  const observable: Pick<Observable<T>, keyof Observable<T>> = {
+    toPromise: () => promise,
+    pipe: (callback) => observe(promise.then(callback)),
+  };
+  return observable as Observable<T>; // as said above
 }
-
-// client-node's classes have private members besides, which only they themselves use, and never on objects of another class. Left out
-// here: cookies, files and a dispatcher for each request.
-const Request = PublicRequest as unknown as new (
-  ...given: ConstructorParameters<typeof PublicRequest>
-) => RequestContext;
-const Response = PublicResponse as unknown as new (
-  ...given: ConstructorParameters<typeof PublicResponse>
-) => ResponseContext;
-const Pending = PublicObservable as unknown as new <T>(promise: Promise<T>) => Observable<T>;
 
 /**
  * A header that this package adds to answers that are errors: an `ApiException` prints its headers, and so says which cluster it
@@ -170,7 +114,7 @@ async function send(
   // client-node quotes one that it does not know in an error, and the server may have echoed the token in it.
   const type = joined['content-type'];
   if (type !== undefined && !knownType.test(type)) joined['content-type'] = 'application/octet-stream';
-  return new Response(statusCode, { ...joined, ...more }, answer.body);
+  return responseOf(statusCode, { ...joined, ...more }, answer.body);
 }
 
 /** What API servers answer with. */
