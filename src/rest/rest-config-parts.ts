@@ -1,6 +1,7 @@
 /** The parts of a RestConfig, and what it exposes of them: a kubeconfig for kubectl, a line for logs, its credential. */
 
 import { inspect } from 'node:util';
+import { extensionNames } from '../access/extensions.ts';
 import { headerText, type ImpersonationHeaders } from '../access/impersonation.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
@@ -21,67 +22,40 @@ export function credentialFiles({ tokenFile, certificate, key }: StaticUser): Re
 }
 
 /** @internal A kubeconfig for kubectl, as JSON. */
-export function exportKubeconfig({
-  name,
-  user,
-  namespace,
-  access,
-  destination,
-  credentialFiles,
-}: RestConfigParts): string {
-  const { cluster, exec } = access;
-  const { config, ...fields } = toExecCluster(cluster, exec?.config);
-  const extensions =
-    exec?.config === undefined
-      ? {}
-      : { extensions: [{ name: 'client.authentication.k8s.io/exec', extension: config }] };
+export function exportKubeconfig(parts: RestConfigParts): string {
+  const { name, user, namespace, access, destination, credentialFiles } = parts;
+  const { config, ...cluster } = toExecCluster(access.cluster, access.exec?.config);
+  const extensions = [{ name: extensionNames.config, extension: config }];
+  const credential = {
+    ...(access.exec ? { exec: execFields(access.exec) } : {}),
+    ...credentialFiles,
+    ...impersonationFields(destination.impersonation),
+  };
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name, cluster: { ...fields, ...extensions } }],
-    users: [
-      {
-        name: user,
-        user: {
-          ...(exec ? { exec: execFields(exec) } : {}),
-          ...credentialFiles,
-          ...impersonationFields(destination.impersonation),
-        },
-      },
-    ],
+    clusters: [{ name, cluster: { ...cluster, ...(config === null ? {} : { extensions }) } }],
+    users: [{ name: user, user: credential }],
     contexts: [{ name, context: { cluster: name, user, namespace } }],
     'current-context': name,
   });
 }
 
-function execFields({
-  apiVersion,
-  command,
-  args,
-  env,
-  provideClusterInfo,
-  installHint,
-  interactiveMode,
-}: ResolvedExec) {
-  return { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode };
+/** Without what a kubeconfig has elsewhere, or not at all. */
+function execFields({ config: _config, appendIfNotExists: _names, ...fields }: ResolvedExec) {
+  return fields;
 }
 
 /** The headers as a kubeconfig has them. */
-function impersonationFields(impersonation: ImpersonationHeaders = {}): object {
-  const headers: ImpersonationHeaders = Object.fromEntries(
-    Object.entries(impersonation).map(([name, values]) => [name, values.map(headerText)]),
-  );
-  const extra = Object.entries(headers).filter(([name]) => name.startsWith(extraPrefix));
+function impersonationFields(headers: ImpersonationHeaders = {}): object {
+  const textsOf = (name: string) => headers[name]?.map(headerText);
+  const extra = Object.keys(headers).filter((name) => name.startsWith(extraPrefix));
+  const named = extra.map((name) => [decodeURIComponent(name.slice(extraPrefix.length)), textsOf(name)]);
   return {
-    as: headers['impersonate-user']?.[0],
-    'as-uid': headers['impersonate-uid']?.[0],
-    'as-groups': headers['impersonate-group'],
-    'as-user-extra':
-      extra.length === 0
-        ? undefined
-        : Object.fromEntries(
-            extra.map(([name, values]) => [decodeURIComponent(name.slice(extraPrefix.length)), values]),
-          ),
+    as: textsOf('impersonate-user')?.[0],
+    'as-uid': textsOf('impersonate-uid')?.[0],
+    'as-groups': textsOf('impersonate-group'),
+    'as-user-extra': extra.length === 0 ? undefined : Object.fromEntries(named),
   };
 }
 
