@@ -153,7 +153,7 @@ export class ClusterLifecycle {
   handlerAdded(handler: EngageHandler): void {
     const { cluster } = this;
     if (!cluster) return;
-    this.#engagement?.callLate(handler).catch((error: unknown) => {
+    this.#engagement?.callLate(cluster, handler).catch((error: unknown) => {
       if (this.cluster !== cluster || cluster.signal.aborted || this.#broken) return;
       this.#attempts.begin();
       this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };

@@ -150,9 +150,7 @@ export class Engagement {
   }
 
   /** Calls an `onEngage` function that was added after the cluster was engaged. Rejects with its error, or when the engagement ends. */
-  async callLate(handler: EngageHandler): Promise<void> {
-    const cluster = this.#cluster;
-    if (!cluster) return;
+  async callLate(cluster: Cluster, handler: EngageHandler): Promise<void> {
     const { clock, engageTimeoutMs } = this.#context;
     const late = new AbortController();
     const cancel = clock.after(engageTimeoutMs, () => late.abort(this.#timeout()));
@@ -205,8 +203,11 @@ export class Engagement {
   }
 
   #timeout(): FleetError {
-    const advice = this.stage === 'HANDLERS' ? ': start long work without waiting for it' : '';
-    const message = `${this.stage.toLowerCase()} did not end within ${this.#context.engageTimeoutMs} ms${advice}`;
+    const [what, advice] =
+      this.stage === 'HANDLERS'
+        ? ['an onEngage function', ': start long work without waiting for it']
+        : [this.stage.toLowerCase(), ''];
+    const message = `${what} did not end within ${this.#context.engageTimeoutMs} ms${advice}`;
     return new FleetError('TIMEOUT', message, { cluster: this.name });
   }
 
