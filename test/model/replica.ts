@@ -3,6 +3,7 @@
  * like that of a cluster: a reconcile enters it, and leaves it when it has ended or its time is over.
  */
 import type { Fence } from '../../src/fleet/membership/ownership.ts';
+import { timingOf } from '../../src/fleet/sharding/names.ts';
 import { Sharding } from '../../src/fleet/sharding/sharding.ts';
 import type { SimulatedHub } from './hub.ts';
 import type { Process } from './world.ts';
@@ -57,7 +58,7 @@ export class Replica {
       name: 'model',
       identity: options.identity,
       shards: 4,
-      leaseDurationMs: 30_000,
+      timing: timingOf(30_000),
       weight: options.weight,
       clock: process.clock,
       logger: quiet,

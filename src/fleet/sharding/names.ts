@@ -1,7 +1,29 @@
 /** The shards and Leases of a fleet: which replica gets which, their names, their content, and their timing. */
 import { createHash } from 'node:crypto';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
+import type { Leases } from '../lease/leases.ts';
+import type { FleetObserver } from '../telemetry.ts';
+
+/** What every part of a shared fleet knows. */
+export interface ShardingContext {
+  readonly leases: Leases;
+  /** Of the fleet: replicas with the same share it. */
+  readonly name: string;
+  /** Of this replica. */
+  readonly identity: string;
+  /** Distinguishes this process from others that have the same identity. */
+  readonly nonce: string;
+  /** 0: it owns no shards. */
+  readonly weight: 0 | 1;
+  readonly timing: Timing;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: FleetObserver | undefined;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
 
 const prefix = 'clusterprofile-credentials';
 const fleetLabel = `${prefix}/fleet`;

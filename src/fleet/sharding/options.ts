@@ -1,4 +1,5 @@
 /** Options of a fleet that shares its clusters with other replicas. */
+import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { namespace, text } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
@@ -56,10 +57,10 @@ interface ShardedSettings extends z.output<z.ZodObject<typeof fleetShape>> {
 /** @internal Whose the clusters are, by the options of a fleet. */
 export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSettings): Ownership {
   if (!sharding) return ownsEverything;
-  const { namespace, ...options } = sharding;
+  const { namespace, leaseDurationMs, ...options } = sharding;
   const advice = leaseAdvice('get, list, watch, create, update and delete', namespace);
-  const limitMs = timingOf(options.leaseDurationMs).requestTimeoutMs;
-  const leases = new Leases(leaseClient(hub, namespace), { clock, limitMs, advice });
+  const timing = timingOf(leaseDurationMs);
+  const leases = new Leases(leaseClient(hub, namespace), { clock, limitMs: timing.requestTimeoutMs, advice });
   const server = new ApiServer(hub, clock);
   const observer = metrics?.observer;
   const context = {
@@ -73,6 +74,7 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
       else if (gone) deleted(gone);
     });
   };
-  const common = { clock, logger, observer, leases, watch };
-  return new Sharding({ ...common, ...options, shards: shardCount, random: Math.random });
+  const common = { clock, logger, observer, timing, leases, watch };
+  const nonce = randomBytes(4).toString('hex');
+  return new Sharding({ ...common, ...options, shards: shardCount, random: Math.random, nonce });
 }

@@ -5,25 +5,22 @@
 import { ApiError } from '../../errors/index.ts';
 import { within } from '../../rest/api/api-server.ts';
 import { abortable } from '../../util/abortable.ts';
-import { type Clock, Wait } from '../clock.ts';
+import { Wait } from '../clock.ts';
 import { heldSpec, holderOf, type Lease } from '../lease/lease.ts';
-import type { Leases } from '../lease/leases.ts';
-import { identityOf, labelsOf, millisecondsTo, replicaAnnotations, sessionName, spread, type Timing } from './names.ts';
+import {
+  identityOf,
+  labelsOf,
+  millisecondsTo,
+  replicaAnnotations,
+  replicaLeaseName,
+  type ShardingContext,
+  sessionName,
+  spread,
+} from './names.ts';
 import type { Replicas } from './replicas.ts';
 import type { ShardingReport } from './report.ts';
 
-export interface ReplicaLeaseContext {
-  readonly leases: Leases;
-  /** Of the fleet. */
-  readonly name: string;
-  /** Of the Lease. */
-  readonly leaseName: string;
-  readonly identity: string;
-  readonly nonce: string;
-  readonly weight: 0 | 1;
-  readonly clock: Clock;
-  readonly timing: Timing;
-  readonly random: () => number;
+export interface ReplicaLeaseContext extends ShardingContext {
   readonly replicas: Replicas;
   /** Asks the server for all Leases as they are at this moment, and repairs those of its own shards. */
   read(): Promise<void>;
@@ -37,6 +34,7 @@ export interface ReplicaLeaseContext {
 }
 
 export class ReplicaLease {
+  readonly leaseName: string;
   readonly #context: ReplicaLeaseContext;
   readonly #wait: Wait;
   /** The session has been written, and no other process has ended it as far as is known. */
@@ -49,6 +47,7 @@ export class ReplicaLease {
   #cancelDeadline = () => {};
 
   constructor(context: ReplicaLeaseContext) {
+    this.leaseName = replicaLeaseName(context.name, context.identity);
     this.#context = context;
     this.#wait = new Wait(context.clock);
   }
@@ -150,8 +149,8 @@ export class ReplicaLease {
 
   /** Writes it on top of the newest version that an answer or the watch has shown. Only when all Leases have been read too is it renewed. */
   async #renew(start: number): Promise<void> {
-    const { leases, leaseName, replicas, read } = this.#context;
-    const { session } = this;
+    const { leases, replicas, read } = this.#context;
+    const { leaseName, session } = this;
     const view = replicas.viewOf(leaseName);
     const known = view.lease;
     const isOurs = () => view.lease !== undefined && holderOf(view.lease) === session;
@@ -177,9 +176,9 @@ export class ReplicaLease {
 
   /** Begins a session. Returns false if another one of this identity may live. */
   async #begin(): Promise<boolean> {
-    const { clock, leases, leaseName, identity, replicas, read, sessions, report } = this.#context;
+    const { clock, leases, identity, replicas, read, sessions, report } = this.#context;
     await read();
-    const view = replicas.viewOf(leaseName);
+    const view = replicas.viewOf(this.leaseName);
     const named = [...sessions()].filter((session) => identityOf(session) === identity);
     // If its Lease was deleted by hand, only those of its shards show that the other one may live.
     const rival = [...named, view.holder ?? ''].find((session) => !this.#isOwn(session) && replicas.isLive(session));
@@ -196,17 +195,14 @@ export class ReplicaLease {
       this.#succeed(start);
       return true;
     }
-    await leases.look(leaseName, view);
+    await leases.look(this.leaseName, view);
     throw new Error('another process changed it');
-  }
-
-  get leaseName(): string {
-    return this.#context.leaseName;
   }
 
   /** Whether the server has it like this now. */
   #put(known: Lease | undefined): Promise<boolean> {
-    const { leases, replicas, name, leaseName, identity, weight, clock, timing } = this.#context;
+    const { leases, replicas, name, identity, weight, clock, timing } = this.#context;
+    const { leaseName } = this;
     const { labels, annotations, ...rest } = known?.metadata ?? { name: leaseName };
     const facts = replicaAnnotations({ identity, weight: this.isLeaving ? 0 : weight });
     const metadata = {
@@ -240,8 +236,8 @@ export class ReplicaLease {
   }
 
   async #remove(): Promise<void> {
-    const { leases, leaseName, replicas } = this.#context;
-    const { lease } = replicas.viewOf(leaseName);
+    const { leases, replicas } = this.#context;
+    const { lease } = replicas.viewOf(this.leaseName);
     if (!this.#isBegun || !lease || holderOf(lease) !== this.session) return;
     this.#endSession();
     await leases.delete(lease).catch(() => undefined);

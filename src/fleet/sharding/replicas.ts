@@ -1,28 +1,19 @@
 /** The replicas of a fleet, by their Leases: which of them live, which of their sessions may be valid, and how those of dead ones are ended. */
-import type { Clock } from '../clock.ts';
 import { holderOf, type Lease, LeaseView, releasedSpec } from '../lease/lease.ts';
-import type { Leases } from '../lease/leases.ts';
-import { identityOf, type ReplicaFacts, replicaFacts, replicaLeaseName } from './names.ts';
-
-export interface ReplicasOptions {
-  readonly leases: Leases;
-  readonly clock: Clock;
-  /** Of the fleet. */
-  readonly name: string;
-  readonly durationMs: number;
-  /** The name of this replica's own Lease. */
-  readonly own: string;
-}
+import { identityOf, type ReplicaFacts, replicaFacts, replicaLeaseName, type ShardingContext } from './names.ts';
 
 export class Replicas {
-  readonly #options: ReplicasOptions;
+  readonly #context: ShardingContext;
+  /** The name of this replica's own Lease. */
+  readonly #own: string;
   /** By the name of the Lease. */
   readonly #views = new Map<string, LeaseView>();
   /** By session: all of its shards wait for the same request. */
   readonly #ending = new Map<string, Promise<boolean>>();
 
-  constructor(options: ReplicasOptions) {
-    this.#options = options;
+  constructor(context: ShardingContext) {
+    this.#context = context;
+    this.#own = replicaLeaseName(context.name, context.identity);
   }
 
   /** Returns whether that is news. */
@@ -35,15 +26,15 @@ export class Replicas {
   }
 
   viewOf(leaseName: string): LeaseView {
-    const { clock, durationMs } = this.#options;
-    const view = this.#views.get(leaseName) ?? new LeaseView(clock, durationMs);
+    const { clock, timing } = this.#context;
+    const view = this.#views.get(leaseName) ?? new LeaseView(clock, timing.durationMs);
     this.#views.set(leaseName, view);
     return view;
   }
 
   /** The Lease of the replica of a session. If it was never seen, its whole duration counts from now. */
   viewOfSession(session: string): LeaseView {
-    const view = this.viewOf(replicaLeaseName(this.#options.name, identityOf(session)));
+    const view = this.viewOf(replicaLeaseName(this.#context.name, identityOf(session)));
     if (!view.observation) view.acceptAbsence();
     return view;
   }
@@ -98,7 +89,7 @@ export class Replicas {
    * replica cannot renew it any more. Nothing is written if it names another session.
    */
   async #end(session: string): Promise<boolean> {
-    const { leases, name, clock } = this.#options;
+    const { leases, name, clock } = this.#context;
     const view = this.viewOfSession(session);
     const lease = await leases.look(replicaLeaseName(name, identityOf(session)), view);
     if (lease && holderOf(lease) !== session) return true;
@@ -109,7 +100,7 @@ export class Replicas {
 
   get #others(): readonly { readonly view: LeaseView; readonly facts: ReplicaFacts }[] {
     return [...this.#views].flatMap(([name, view]) => {
-      const facts = view.lease && view.isLive && name !== this.#options.own ? replicaFacts(view.lease) : undefined;
+      const facts = view.lease && view.isLive && name !== this.#own ? replicaFacts(view.lease) : undefined;
       return facts ? [{ view, facts }] : [];
     });
   }

@@ -2,22 +2,10 @@
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
-import type { Clock } from '../clock.ts';
 import { guard } from '../guard.ts';
 import type { OwnersChanged } from '../membership/ownership.ts';
-import { emit, type FleetObserver, type LeaseFailed } from '../telemetry.ts';
-import { identityOf, shardOf, timingOf } from './names.ts';
-
-export interface ReportOptions {
-  /** Of the fleet. */
-  readonly name: string;
-  /** Of this replica. */
-  readonly identity: string;
-  readonly leaseDurationMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly observer: FleetObserver | undefined;
-}
+import { emit, type LeaseFailed } from '../telemetry.ts';
+import { identityOf, type ShardingContext, shardOf } from './names.ts';
 
 /** Whose Lease a request was for; each kind is warned about by itself. */
 export type LeaseKind = LeaseFailed['lease'] | 'dead replica';
@@ -31,20 +19,20 @@ export interface Taken {
 }
 
 export class ShardingReport {
-  readonly #options: ReportOptions;
+  readonly #context: ShardingContext;
   readonly #warnings: WarningLimiter;
   /** Of this replica's own Lease, since it was last renewed: a warning each half minute, as the replica does nothing meanwhile. */
   #unrenewed: { readonly since: number; attempts: number; halfMinutes: number } | undefined;
 
-  constructor(options: ReportOptions) {
-    const { logger, clock } = options;
-    this.#options = options;
+  constructor(context: ShardingContext) {
+    const { logger, clock } = context;
+    this.#context = context;
     this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
   }
 
   /** A shard has become this replica's. */
   began(index: number, { session, seenAt }: Taken): void {
-    const { clock, identity, name, observer } = this.#options;
+    const { clock, identity, name, observer } = this.#context;
     const from = session === undefined ? undefined : identityOf(session);
     emit(observer, 'shard', {
       fleet: name,
@@ -59,7 +47,7 @@ export class ShardingReport {
 
   /** A shard is no longer this replica's. */
   ended(index: number, liveHolder: string | undefined, change: 'handed_over' | 'lost'): void {
-    const { identity, name, observer } = this.#options;
+    const { identity, name, observer } = this.#context;
     emit(observer, 'shard', { fleet: name, shard: index, change, owner: identity });
     if (change === 'handed_over') this.#say('debug', `shard ${index} is handed over`);
     else if (liveHolder !== undefined && identityOf(liveHolder) !== identity)
@@ -73,11 +61,10 @@ export class ShardingReport {
 
   /** A request for a Lease failed. */
   failed(lease: LeaseKind, error: unknown): void {
-    const { clock, leaseDurationMs, name, observer } = this.#options;
-    const { deadlineMs } = timingOf(leaseDurationMs);
+    const { clock, timing, name, observer } = this.#context;
     const reason = reasonOf(error);
     emit(observer, 'lease-failure', { fleet: name, lease: lease === 'shard' ? 'shard' : 'replica', message: reason });
-    const consequence = `a replica stops its work when it could not renew its own for ${deadlineMs / 1_000} s`;
+    const consequence = `a replica stops its work when it could not renew its own for ${timing.deadlineMs / 1_000} s`;
     const message = `a Lease of fleet ${name} cannot be written or read at the moment (${consequence}): ${reason}`;
     this.#warnings.add(this.#subject(lease), 'lease', { message });
     if (lease !== 'replica') return;
@@ -93,7 +80,7 @@ export class ShardingReport {
   /** A request for a Lease has succeeded. */
   succeeded(lease: LeaseKind): void {
     if (lease === 'replica') this.#unrenewed = undefined;
-    this.#warnings.clear(this.#subject(lease), 'lease', `Leases of fleet ${this.#options.name} can be written again`);
+    this.#warnings.clear(this.#subject(lease), 'lease', `Leases of fleet ${this.#context.name} can be written again`);
   }
 
   /** Another process has the same identity. */
@@ -108,11 +95,11 @@ export class ShardingReport {
   }
 
   #say(level: 'debug' | 'warn', message: string): void {
-    this.#options.logger[level]?.(this.#fields, message);
+    this.#context.logger[level]?.(this.#fields, message);
   }
 
   get #fields(): { readonly fleet: string; readonly identity: string } {
-    const { name, identity } = this.#options;
+    const { name, identity } = this.#context;
     return { fleet: name, identity };
   }
 }

@@ -2,22 +2,15 @@
  * One shard, as one replica sees it. Its Lease names the session that owns it, and is written only when that changes. One
  * request is under way at a time, and the desired state is evaluated again after each.
  */
-import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec } from '../lease/lease.ts';
-import type { Leases } from '../lease/leases.ts';
 import type { Fence } from '../membership/ownership.ts';
-import { millisecondsTo, spread, type Timing } from './names.ts';
+import { labelsOf, millisecondsTo, type ShardingContext, shardLeaseName, spread } from './names.ts';
 import type { ReplicaLease } from './replica-lease.ts';
 import type { Replicas } from './replicas.ts';
 import type { ShardingReport, Taken } from './report.ts';
 
 /** What shards ask of their replica, and report to it. */
-export interface ShardContext {
-  readonly leases: Leases;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly clock: Clock;
-  readonly timing: Timing;
-  readonly random: () => number;
+export interface ShardContext extends ShardingContext {
   /** This replica: its session owns shards while it is valid. */
   readonly own: ReplicaLease;
   readonly replicas: Replicas;
@@ -73,9 +66,9 @@ export class Shard {
   #retryAt = Number.NEGATIVE_INFINITY;
   #cancelTimer = () => {};
 
-  constructor(index: number, leaseName: string, context: ShardContext) {
+  constructor(index: number, context: ShardContext) {
     this.index = index;
-    this.leaseName = leaseName;
+    this.leaseName = shardLeaseName(context.name, index);
     this.view = new LeaseView(context.clock, context.timing.durationMs);
     this.#context = context;
   }
@@ -226,9 +219,9 @@ export class Shard {
 
   /** Whether the server has it like this now. It has not if the Lease is another one than `lease`. */
   #write(lease: Lease | undefined, spec: LeaseSpec): Promise<boolean> {
-    const { leases, labels } = this.#context;
+    const { leases, name } = this.#context;
     const known = lease?.metadata;
-    const metadata = { ...known, name: this.leaseName, labels: { ...known?.labels, ...labels } };
+    const metadata = { ...known, name: this.leaseName, labels: { ...known?.labels, ...labelsOf(name, 'shard') } };
     return leases.write({ metadata, spec }, this.view);
   }
 }

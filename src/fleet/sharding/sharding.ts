@@ -3,25 +3,18 @@
  * number of shards. A shard belongs to the session that its Lease names, for as long as the replica of this session renews its
  * own Lease. This module must not know what a cluster is.
  */
-import { randomBytes } from 'node:crypto';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
-import type { Leases } from '../lease/leases.ts';
 import { type Owner, type OwnersChanged, type Ownership, shardLost } from '../membership/ownership.ts';
-import type { FleetObserver } from '../telemetry.ts';
 import {
   assignShards,
   identityOf,
   isReplica,
-  labelsOf,
   leaseSelector,
   millisecondsTo,
   replicaLeaseName,
-  shardLeaseName,
+  type ShardingContext,
   shardOf,
   shardOfLease,
-  timingOf,
 } from './names.ts';
 import { ReplicaLease } from './replica-lease.ts';
 import { Replicas } from './replicas.ts';
@@ -34,25 +27,11 @@ export interface LeaseListener {
   deleted(lease: Lease): void;
 }
 
-export interface ShardingOptions {
-  readonly leases: Leases;
+export interface ShardingOptions extends ShardingContext {
   /** Reports the existing Leases of the fleet and each change, in order for each Lease, until the signal aborts. */
   readonly watch: (listener: LeaseListener, signal: AbortSignal) => void;
-  /** Of the fleet: replicas with the same share it. */
-  readonly name: string;
-  readonly identity: string;
   /** `shardCount`; the model of the tests has fewer. */
   readonly shards: number;
-  /** 0: it owns no shards. */
-  readonly weight: 0 | 1;
-  readonly leaseDurationMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly observer: FleetObserver | undefined;
-  /** From 0 to 1. */
-  readonly random: () => number;
-  /** Distinguishes this process from others that have the same identity. */
-  readonly nonce?: string;
 }
 
 export class Sharding implements Ownership {
@@ -70,19 +49,13 @@ export class Sharding implements Ownership {
   readonly #stop = new AbortController();
 
   constructor(options: ShardingOptions) {
-    const { leases, clock, name, identity, shards, weight, random } = options;
-    const { nonce = randomBytes(4).toString('hex') } = options;
     this.#options = options;
-    const timing = timingOf(options.leaseDurationMs);
-    const leaseName = replicaLeaseName(name, identity);
     this.#report = new ShardingReport(options);
-    this.#changes = new OwnershipChanges(options.logger, shards);
-    const { durationMs } = timing;
-    this.#replicas = new Replicas({ leases, clock, name, durationMs, own: leaseName });
-    const common = { leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
+    this.#changes = new OwnershipChanges(options.logger, options.shards);
+    this.#replicas = new Replicas(options);
+    const common = { ...options, replicas: this.#replicas, report: this.#report };
     this.#own = new ReplicaLease({
       ...common,
-      ...{ name, leaseName, identity, nonce, weight },
       read: () => this.#read(),
       sessions: () => this.#sessions,
       isGone: () => this.#shards.every(({ isGone }) => isGone),
@@ -91,11 +64,10 @@ export class Sharding implements Ownership {
     const context: ShardContext = {
       ...common,
       own: this.#own,
-      labels: labelsOf(name, 'shard'),
       wants: (shard) => this.#wants(shard),
       changed: (shard) => this.#shardChanged(shard),
     };
-    this.#shards = Array.from({ length: shards }, (_, index) => new Shard(index, shardLeaseName(name, index), context));
+    this.#shards = Array.from({ length: options.shards }, (_, index) => new Shard(index, context));
   }
 
   /** How many shards are this replica's. */
