@@ -28,7 +28,11 @@ export const report: Layer = (owner, next) => (request, handler) => {
 class ReportedRequest extends Relay {
   readonly #owner: RequestOwner;
   readonly #request: OutgoingRequest;
-  readonly #events: RequestEvents | undefined;
+  /** Present if the events of requests are observed. */
+  readonly #start: RequestStart | undefined;
+  readonly #began = performance.now();
+  #statusCode: number | undefined;
+  #answerMs: number | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   /** Events of a socket do not know it. */
   readonly #scope = reconcileScope.getStore();
@@ -39,7 +43,7 @@ class ReportedRequest extends Relay {
     this.#request = request;
     const { observer } = request.connection;
     if (isObserved(observer, 'request-start') || isObserved(observer, 'request-end'))
-      this.#events = new RequestEvents(observer, request);
+      this.#start = this.#begin(observer);
     const { requestTimeoutMs } = request.connection;
     if (requestTimeoutMs !== undefined && !request.longRunning)
       this.#timer = setTimeout(() => this.abort(timeoutError(owner, requestTimeoutMs)), requestTimeoutMs).unref();
@@ -48,7 +52,10 @@ class ReportedRequest extends Relay {
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
     this.#owner.log.answered();
     // Early hints and the like: the response is still to come.
-    if (statusCode >= 200) this.#events?.answered(statusCode);
+    if (statusCode >= 200) {
+      this.#statusCode = statusCode;
+      this.#answerMs = performance.now() - this.#began;
+    }
     if (headers.warning !== undefined) this.#warn(String(headers.warning));
     super.respond(statusCode, headers, message);
   }
@@ -77,53 +84,35 @@ class ReportedRequest extends Relay {
     super.fail(own);
   }
 
-  #ended(error: Error | undefined): void {
-    clearTimeout(this.#timer);
-    this.#events?.ended(error);
-  }
-}
-
-function timeoutError({ cluster }: RequestOwner, ms: number): ConnectionError {
-  const message = `no complete response within requestTimeoutMs (${ms} ms): check whether the server is overloaded, or raise it`;
-  return new ConnectionError('RESPONSE_TIMEOUT', cluster, message);
-}
-
-let lastId = 0;
-
-/** The events of one request: when it begins, and when it has ended. */
-class RequestEvents {
-  readonly #observer: Observer | undefined;
-  readonly #start: RequestStart;
-  readonly #longRunning: boolean;
-  readonly #began = performance.now();
-  #statusCode: number | undefined;
-  #answerMs: number | undefined;
-
-  constructor(observer: Observer | undefined, { options, connection, longRunning }: OutgoingRequest) {
-    this.#observer = observer;
-    this.#longRunning = longRunning;
+  #begin(observer: Observer | undefined): RequestStart {
     lastId += 1;
+    const { options, connection } = this.#request;
     const { provider, origin, source } = connection;
     // A redirect may have brought what the server was sent.
     const path = hideWholeSecrets(withoutQuery(options.path), source.secrets);
-    this.#start = { requestId: lastId, provider, origin, method: String(options.method), path, ...reconcileField() };
-    emit(observer, 'request-start', this.#start);
+    const start = { requestId: lastId, provider, origin, method: String(options.method), path, ...reconcileField() };
+    emit(observer, 'request-start', start);
+    return start;
   }
 
-  answered(statusCode: number): void {
-    this.#statusCode = statusCode;
-    this.#answerMs = performance.now() - this.#began;
-  }
-
-  ended(error: Error | undefined): void {
+  #ended(error: Error | undefined): void {
+    clearTimeout(this.#timer);
+    if (!this.#start) return;
     const code = error && 'code' in error && typeof error.code === 'string' ? error.code : error?.name;
-    emit(this.#observer, 'request-end', {
+    emit(this.#request.connection.observer, 'request-end', {
       ...this.#start,
       ...(this.#statusCode === undefined ? {} : { statusCode: this.#statusCode }),
       ...(this.#answerMs === undefined ? {} : { answerMs: this.#answerMs }),
       ...(code === undefined ? {} : { code }),
       durationMs: performance.now() - this.#began,
-      longRunning: this.#longRunning,
+      longRunning: this.#request.longRunning,
     });
   }
+}
+
+let lastId = 0;
+
+function timeoutError({ cluster }: RequestOwner, ms: number): ConnectionError {
+  const message = `no complete response within requestTimeoutMs (${ms} ms): check whether the server is overloaded, or raise it`;
+  return new ConnectionError('RESPONSE_TIMEOUT', cluster, message);
 }
