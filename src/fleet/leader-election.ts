@@ -1,96 +1,29 @@
-/** client-go's leader election: of the processes that name the same Lease on the hub, one at a time leads. */
+/**
+ * client-go's leader election: of the processes that name the same Lease on the hub, one at a time leads. Clocks of two machines are
+ * never compared. A process that waits counts from the moment when it saw the last change. The holder counts from the moment before its
+ * last successful request. So the holder always ends first.
+ */
 
-import { z } from 'zod';
 import { FleetError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
-import type { Logger } from '../observability/logger.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
-import { milliseconds, namespace, parseOptionsWith, signal, text } from '../options/option-schemas.ts';
-import type { RestConfig } from '../rest/rest-config.ts';
+import { parseOptionsWith } from '../options/option-schemas.ts';
 import { pause } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/guards.ts';
-import { type Clock, Wait } from './clock.ts';
+import { Wait } from './clock.ts';
 import { guard } from './guard.ts';
-import { uniqueIdentity } from './lease/lease.ts';
-import { LeaseLock } from './lease/lease-lock.ts';
+import {
+  type ElectionCallbacks,
+  type ElectionSettings,
+  electionSchema,
+  jitter,
+  type LeaderElectionOptions,
+  type LeaderElectionRun,
+  runSchema,
+} from './leader-election-options.ts';
+import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec, uniqueIdentity } from './lease/lease.ts';
 import { Leases, leaseAdvice, leaseClient } from './lease/leases.ts';
-import type { FleetMetrics } from './metrics.ts';
-import { fleetShape, functionOf, leaseName } from './option-schemas.ts';
 import { emit } from './telemetry.ts';
-
-/** Options of `new LeaderElection`; each is validated at construction. */
-export interface LeaderElectionOptions {
-  /** The API server that has the Lease: `RestConfig.fromDefault()`. */
-  readonly hub: RestConfig;
-  readonly namespace: string;
-  /** Of the Lease. All programs that name the same Lease contend for it, in any language. */
-  readonly name: string;
-  /** Unique among the processes that contend. Default: `POD_NAME` or the host's name, and something random. */
-  readonly identity?: string | undefined;
-  /** Milliseconds, whole seconds, that others wait after the last change that they saw: 1_000 or more. Default: 15_000. */
-  readonly leaseDurationMs?: number | undefined;
-  /** Milliseconds after its last successful renewal in which a leader gives up: 1 or more. Default: 10_000. */
-  readonly renewDeadlineMs?: number | undefined;
-  /** Milliseconds between two attempts: 1 or more. Default: 2_000. */
-  readonly retryPeriodMs?: number | undefined;
-  /** Default: warnings go to stderr. */
-  readonly logger?: Logger | undefined;
-  /** `leader_election_master_status`. */
-  readonly metrics?: FleetMetrics | undefined;
-  /** @internal For tests. */
-  readonly clock?: Clock | undefined;
-}
-
-/** Options of `LeaderElection.run`. */
-export interface LeaderElectionRun {
-  /** Ends it: the work's signal aborts, and when the work has ended the Lease is released. The next leader begins at once. */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * The work of a leader. Its signal aborts when the work has to end, because `signal` aborted or the Lease is lost. May return
-   * before. A process that was stopped for a while asks `isLeader`, which looks at the clock.
-   */
-  readonly onStartedLeading: (signal: AbortSignal) => unknown;
-  /** Called when this process no longer leads. */
-  readonly onStoppedLeading?: (() => unknown) | undefined;
-  /** Called with each new leader that is seen, this process included. */
-  readonly onNewLeader?: ((identity: string) => unknown) | undefined;
-}
-
-/** As client-go has it: up to this much longer, so that contenders do not try together. */
-const jitter = 1.2;
-const seconds = 'must be whole seconds in milliseconds: 15_000 for 15 s';
-
-const electionSchema = z
-  .strictObject({
-    ...fleetShape,
-    namespace,
-    name: leaseName,
-    identity: text('a text that no other process has').optional(),
-    leaseDurationMs: milliseconds(1_000).multipleOf(1_000, { error: seconds }).default(15_000),
-    renewDeadlineMs: milliseconds(1).default(10_000),
-    retryPeriodMs: milliseconds(1).default(2_000),
-  })
-  .check(({ value: { leaseDurationMs, renewDeadlineMs, retryPeriodMs }, issues }) => {
-    const refuse = (path: string, message: string) =>
-      issues.push({ code: 'custom', path: [path], message, input: renewDeadlineMs });
-    if (leaseDurationMs <= renewDeadlineMs)
-      refuse('renewDeadlineMs', `must be less than leaseDurationMs (${leaseDurationMs})`);
-    if (renewDeadlineMs <= retryPeriodMs * jitter)
-      refuse(
-        'retryPeriodMs',
-        `must be less than ${(renewDeadlineMs / jitter).toFixed(0)}: renewDeadlineMs / ${jitter}`,
-      );
-  });
-
-const runSchema = z.strictObject({
-  signal,
-  onStartedLeading: functionOf<(signal: AbortSignal) => unknown>('that does the work of a leader'),
-  onStoppedLeading: functionOf<() => unknown>('').optional(),
-  onNewLeader: functionOf<(identity: string) => unknown>('that takes an identity').optional(),
-});
-
-type ElectionSettings = z.output<typeof electionSchema>;
-type ElectionCallbacks = Omit<z.output<typeof runSchema>, 'signal'>;
 
 /**
  * Leader election on a Lease, for what must run once in a fleet. The record and the rules are client-go's: programs in Go and
@@ -104,12 +37,15 @@ type ElectionCallbacks = Omit<z.output<typeof runSchema>, 'signal'>;
 export class LeaderElection {
   readonly identity: string;
   readonly #settings: ElectionSettings;
-  readonly #lock: LeaseLock;
+  readonly #leases: Leases;
+  readonly #view: LeaseView;
   readonly #wait: Wait;
   readonly #warnings: WarningLimiter;
   /** Of the run that goes on. */
   #callbacks: ElectionCallbacks | undefined;
   #leads = false;
+  /** The clock's uptime until which this process holds the Lease, unless it is renewed. */
+  #heldUntil = Number.NEGATIVE_INFINITY;
   /** The last leader that `onNewLeader` was called with. */
   #reported: string | undefined;
   /** Why the last attempt failed. */
@@ -118,35 +54,33 @@ export class LeaderElection {
   /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
   constructor(options: LeaderElectionOptions) {
     this.#settings = parseOptionsWith(electionSchema, options);
-    const { hub, namespace, name, identity, clock, logger, leaseDurationMs, renewDeadlineMs } = this.#settings;
+    const { hub, namespace, identity, clock, logger, leaseDurationMs, renewDeadlineMs } = this.#settings;
     this.identity = identity ?? uniqueIdentity();
     this.#wait = new Wait(clock);
     this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
-    this.#lock = new LeaseLock({
-      leases: new Leases(leaseClient(hub, namespace), {
-        clock,
-        // As client-go's. A renewal that hangs leaves time for another.
-        limitMs: renewDeadlineMs / 2,
-        advice: leaseAdvice('get, create and update', namespace),
-      }),
-      name,
-      identity: this.identity,
-      durationMs: leaseDurationMs,
-      deadlineMs: renewDeadlineMs,
+    this.#view = new LeaseView(clock, leaseDurationMs);
+    this.#leases = new Leases(leaseClient(hub, namespace), {
       clock,
-      changed: () => this.#changed(),
+      // As client-go's. A renewal that hangs leaves time for another.
+      limitMs: renewDeadlineMs / 2,
+      advice: leaseAdvice('get, create and update', namespace),
     });
     this.#report(false);
   }
 
   /** The identity of the last leader that was seen; it may have ended since. `undefined` before any was seen. */
   get leader(): string | undefined {
-    return this.#lock.holder;
+    return this.#view.holder;
   }
 
   /** This process leads, at this moment. */
   get isLeader(): boolean {
-    return this.#leads && this.#lock.isHeld;
+    return this.#leads && this.#isHeld;
+  }
+
+  /** This process holds the Lease, and no other one does. True at this moment only. */
+  get #isHeld(): boolean {
+    return this.#settings.clock.uptime() < this.#heldUntil;
   }
 
   /**
@@ -171,8 +105,8 @@ export class LeaderElection {
     const { clock, retryPeriodMs } = this.#settings;
     while (!signal.aborted) {
       const held = await this.#try(async () => {
-        await this.#lock.look();
-        return !signal.aborted && this.#lock.hold();
+        await this.#look();
+        return !signal.aborted && this.#hold();
       });
       if (held && signal.aborted) {
         // The signal aborted while the Lease was being taken.
@@ -193,24 +127,25 @@ export class LeaderElection {
     let hasFailed = false;
     this.#report(true);
     const work = (async () => onStartedLeading(AbortSignal.any([signal, lost.signal])))();
-    const settled = work.then(
+    work.then(
       () => {
         hasEnded = true;
+        this.#wait.wake();
       },
       () => {
         hasFailed = true;
+        this.#wait.wake();
       },
     );
-    settled.then(this.#wait.wake);
     signal.addEventListener('abort', this.#wait.wake, { once: true });
     const attempts = this.#renew(renewal.signal);
     // The work may return early, and go on after its signal aborted.
     while (!hasFailed && !(hasEnded && signal.aborted)) {
-      if (!this.#lock.isHeld) {
+      if (!this.#isHeld) {
         lost.abort(this.#lossOf());
         break;
       }
-      await this.#wait.for(this.#lock.heldUntil - clock.uptime());
+      await this.#wait.for(this.#heldUntil - clock.uptime());
     }
     signal.removeEventListener('abort', this.#wait.wake);
     this.#report(false);
@@ -228,7 +163,7 @@ export class LeaderElection {
       await pause(pauseMs, signal, clock).catch(() => undefined);
       if (signal.aborted) return;
       const start = clock.uptime();
-      const held = await this.#try(() => this.#lock.hold());
+      const held = await this.#try(() => this.#hold());
       // Counted from the start of one that failed, as in client-go: one that hung is followed by the next at once.
       pauseMs = held ? retryPeriodMs : retryPeriodMs - (clock.uptime() - start);
     }
@@ -236,7 +171,7 @@ export class LeaderElection {
 
   async #release(): Promise<void> {
     try {
-      await this.#lock.release();
+      await this.#giveUp();
     } catch (error) {
       this.#settings.logger.warn(
         { ...this.#fields, ...codeFieldOf(error) },
@@ -261,10 +196,64 @@ export class LeaderElection {
     }
   }
 
+  /** No other process holds it. Where it is gone, only its holder may write it again at once: others may have held it since. */
+  get #mayTake(): boolean {
+    const { lease, holder, isLive, wasSeen } = this.#view;
+    return this.#isHeld || (lease !== undefined && holder === this.identity) || !isLive || !wasSeen;
+  }
+
+  /** Asks the server how it is. */
+  async #look(): Promise<void> {
+    await this.#leases.look(this.#settings.name, this.#view);
+    this.#changed();
+  }
+
+  /**
+   * Takes it if no other process holds it, or renews it. `false` if another process holds it, or the answer came too late.
+   * Rejects with the failure of a request; the server may have done it all the same, which the next attempt finds out.
+   */
+  async #hold(): Promise<boolean> {
+    const { clock, leaseDurationMs: durationMs, renewDeadlineMs } = this.#settings;
+    for (const isLast of [false, true]) {
+      if (!this.#mayTake) return false;
+      const start = clock.uptime();
+      if (await this.#write(heldSpec(this.#view.lease, this.identity, { clock, durationMs }))) {
+        this.#heldUntil = start + renewDeadlineMs;
+        this.#changed();
+        return this.#isHeld;
+      }
+      if (!isLast) await this.#look();
+    }
+    return false;
+  }
+
+  /** Rejects with the failure of a request, or if others change it each time; others then wait until it has expired. */
+  async #giveUp(): Promise<void> {
+    this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#changed();
+    for (const isLast of [false, true]) {
+      const { lease, holder } = this.#view;
+      if (!lease || holder !== this.identity) return;
+      if (await this.#write(releasedSpec(lease, this.#settings.clock))) return;
+      if (!isLast) await this.#look();
+    }
+    throw new Error(`Lease ${this.#settings.name}: others changed it at each attempt to release it`);
+  }
+
+  /** Whether the server has it like this now. */
+  async #write(spec: LeaseSpec): Promise<boolean> {
+    const { name } = this.#settings;
+    const known: Lease['metadata'] | undefined = this.#view.lease?.metadata;
+    const isWritten = await this.#leases.write({ metadata: { ...known, name }, spec }, this.#view);
+    if (isWritten) this.#changed();
+    return isWritten;
+  }
+
   /** The Lease may have another holder. */
   #changed(): void {
-    this.#wait.wake();
     const { leader } = this;
+    if (leader !== this.identity) this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#wait.wake();
     if (leader === undefined || leader === this.#reported) return;
     this.#reported = leader;
     const { onNewLeader } = this.#callbacks ?? {};
