@@ -61,11 +61,11 @@ export class Collection {
     return this.#objects.get(key);
   }
 
-  /** The objects, or those of a namespace, in the order of a list from a key on, as they are or were at a version since `oldest`. */
-  list(namespace?: string, version = this.#state.version, start = ''): readonly StoredObject[] {
+  /** The objects, or those of a namespace, in the order of a list. */
+  list(namespace?: string): readonly StoredObject[] {
     const prefix = namespace === undefined ? '' : `${namespace}/`;
-    const { keys, objects } = this.#at(version);
-    return keys.flatMap((key) => (key.startsWith(prefix) && key >= start ? (objects.get(key) ?? []) : []));
+    const { keys, objects } = this.at(this.#state.version);
+    return keys.flatMap((key) => (key.startsWith(prefix) ? (objects.get(key) ?? []) : []));
   }
 
   /** Whether a namespace has objects of this resource. */
@@ -74,8 +74,8 @@ export class Collection {
     return false;
   }
 
-  /** Keys in the order of a list, and the objects. */
-  #at(version: number): { readonly keys: readonly string[]; readonly objects: ReadonlyMap<string, StoredObject> } {
+  /** Keys in the order of a list, and objects, as they are, or were at a version that is not older than `oldest`. */
+  at(version: number): { readonly keys: readonly string[]; readonly objects: ReadonlyMap<string, StoredObject> } {
     const since = this.positionAfter(version);
     if (since === this.end) {
       this.#sorted ??= [...this.#objects.keys()].sort();

@@ -6,7 +6,7 @@ import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { flagOf } from './http.ts';
 import { type JsonObject, valueAt } from './json.ts';
 import { labelKeyProblem, labelValueProblem } from './metadata.ts';
-import { keyOf, present, type StoredObject } from './objects.ts';
+import { present, type StoredObject } from './objects.ts';
 import { badRequest, cause, expired, invalid } from './status.ts';
 
 /** The query of a list or a watch. Unknown options are ignored, as in Kubernetes. */
@@ -80,15 +80,18 @@ export function listObjects(
   const { namespace, selects } = options;
   const { version, start } = whereToRead(state, type, options);
   const limit = options.resourceVersion === 0 ? 0 : options.limit;
-  const asked = state.collection(type).list(namespace, version, start);
+  // A page looks up its own objects only.
+  const { keys, objects } = state.collection(type).at(version);
+  const prefix = namespace === undefined ? '' : `${namespace}/`;
+  const asked = keys.filter((key) => key.startsWith(prefix) && key >= start);
   const items: StoredObject[] = [];
   let end = 0;
   for (; end < asked.length && (limit <= 0 || items.length < limit); end++) {
-    const object = asked[end];
+    const object = objects.get(asked[end] ?? '');
     if (object && selects(object)) items.push(type.custom ? present(type, object) : object);
   }
-  const next = asked[end]?.metadata;
-  const rest = next && { version, start: keyOf(next.namespace, next.name) };
+  const next = asked[end];
+  const rest = next === undefined ? undefined : { version, start: next };
   const token = rest && Buffer.from(JSON.stringify(rest)).toString('base64url');
   return {
     kind: type.listKind,
