@@ -134,7 +134,7 @@ describe('the docs', () => {
     for (const [path, ...names] of [
       ['options.ts', 'FleetOptions'],
       ['sharding/options.ts', 'FleetShardingOptions'],
-      ['leader-election.ts', 'LeaderElectionOptions', 'LeaderElectionRun'],
+      ['leader-election-options.ts', 'LeaderElectionOptions', 'LeaderElectionRun'],
       ['informer/options.ts', 'InformerOptions'],
       ['reflect/reflector.ts', 'ReflectedResource'],
       ['controller/options.ts', 'CommonOptions', 'ControllerOptions', 'ControllerSource'],
