@@ -1,5 +1,5 @@
 /** Where a connection gets its credential from: a plugin, or a kubeconfig that holds one. Counts the 401s that such a credential meets. */
-import { type ClusterOfError, CredentialsError, PluginError } from '../errors/index.ts';
+import { type ClusterOfError, ConfigurationError, CredentialsError, PluginError } from '../errors/index.ts';
 import type { RunReason } from '../observability/telemetry.ts';
 import type { Warning } from '../observability/warning-limiter.ts';
 import { backoffMs, Cooldown, LeakyBucket } from '../util/backoff.ts';
@@ -123,7 +123,9 @@ export abstract class CredentialSource {
       if (!this.#running) {
         const now = this.#clock();
         const tooMany = this.#afterRejections.level(now) > mostAfterRejections - 1;
-        if (tooMany || rejections.isCoolingDown(now) || this.#cooldown.left(now) > 0) return undefined;
+        // Files that could not be read may be back: reading them costs little.
+        const isHeldBack = !(this.#failure instanceof ConfigurationError) && this.#cooldown.left(now) > 0;
+        if (tooMany || rejections.isCoolingDown(now) || isHeldBack) return undefined;
         rejections.add(now);
         this.#afterRejections.add(now, mostAfterRejections);
       }

@@ -46,6 +46,23 @@ describe('what stands beside exec (A.7, B.17)', () => {
     assert.match(warnings[0] ?? '', kept);
   });
 
+  test('whose file could not be read is read again at once after a 401', async (t) => {
+    const cluster = await startCluster(t, { tokens: { old: 'me' } });
+    const tokenFile = await writeInput(t, 'token', 'old');
+    const seen = { now: 0, warnings: 0 };
+    const logger = { warn: () => void seen.warnings++ };
+    const parts = { cluster: clusterOf(cluster), ...token({ tokenFile }) };
+    const config = load(t, parts, { clock: () => seen.now, logger });
+    await config.ready();
+    await writeFile(tokenFile, '');
+    seen.now += 60_001;
+    await config.ready();
+    await until(t, () => seen.warnings > 0);
+    await writeFile(tokenFile, 'new');
+    cluster.setTokens({ new: 'me' });
+    await namespaces(config);
+  });
+
   test('whose file fails while nobody waits for it, and has been forgotten meanwhile, ends no process', async (t) => {
     const cluster = await startCluster(t, { tokens: { good: 'me' } });
     const tokenFile = await writeInput(t, 'token', 'good');
