@@ -52,8 +52,8 @@ export function parse(
   const { names, given, options } = readWords(words);
   const [name, ...args] = names;
   const isNamed = name !== undefined && name !== 'help';
+  if (options.has('version')) return 'version';
   if (!isNamed && args[0] === undefined) {
-    if (options.has('version')) return 'version';
     if (options.has('help') || name === 'help' || words.length === 0) return { helpOf: undefined };
     const unknown = given.find((option) => !allOptions.some((spec) => spec.name === option.name));
     throw unknown ? unknownOption(unknown, frameOptions, program) : problem('a verb is missing', program);

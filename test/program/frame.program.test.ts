@@ -32,12 +32,13 @@ describe('clusterprofile', () => {
   });
 
   test('says its version', async (t) => {
-    const [flag, verb, data] = await Promise.all([
+    const [flag, beside, verb, data] = await Promise.all([
       runProgram(t, ['--version']),
+      runProgram(t, ['get', '-V']),
       runProgram(t, ['version']),
       runProgram(t, ['version', '-o', 'json']),
     ]);
-    assert.equal(flag.stdout, version);
+    assert.deepEqual([flag.stdout, beside.stdout], [version, version]);
     assert.equal(
       verb.stdout,
       `clusterprofile ${version}\nNode ${process.versions.node}, ${process.platform} ${process.arch}`,
