@@ -108,8 +108,9 @@ function unknownOption(
   return problem(`unknown option '${written}'`, called, meant && `--${meant}`);
 }
 
-/** Two letters may be wrong, or one pair of them swapped. */
-const nearestOf = (word: string, names: readonly string[]) => closestMatch(word, names, { maxDistance: 2 });
+/** Two letters may be wrong, or one pair of them swapped; not all of a short word. */
+const nearestOf = (word: string, names: readonly string[]) =>
+  closestMatch(word, names, { maxDistance: Math.min(2, word.length - 1) });
 
 function problem(message: string, called: string, meant?: string): Failure {
   return Failure.usage(message, `${meant === undefined ? '' : `did you mean ${meant}? `}see ${called} --help`);
