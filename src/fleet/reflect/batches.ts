@@ -246,22 +246,30 @@ const nothing = Buffer.alloc(0);
 /** Puts the chunks of a watch together to lines. Each line is one JSON value. */
 export class Lines {
   /** The beginning of the next line. */
-  #open: readonly Buffer[] = [];
+  readonly #open: Buffer[] = [];
+  #openBytes = 0;
 
   /**
    * Returns the lines that these pieces completed, for `linesOf`.
    * @throws {TooLarge} if the next line is longer than any object
    */
   push(pieces: readonly Buffer[]): Buffer {
-    const all = [...this.#open, ...pieces];
-    const isEnded = pieces.some((piece) => piece.includes(newline));
-    const text = isEnded ? Buffer.concat(all) : nothing;
+    if (!pieces.some((piece) => piece.includes(newline))) {
+      this.#keep(pieces);
+      return nothing;
+    }
+    const text = Buffer.concat([...this.#open.splice(0), ...pieces]);
     const end = text.lastIndexOf(newline) + 1;
+    this.#openBytes = 0;
     // An empty rest would keep the memory of the whole.
-    const rest = end < text.length ? [text.subarray(end)] : [];
-    this.#open = isEnded ? rest : all;
-    if (this.#open.reduce((sum, { length }) => sum + length, 0) > longestObject) throw new TooLarge();
+    if (end < text.length) this.#keep([text.subarray(end)]);
     return text.subarray(0, end);
+  }
+
+  #keep(pieces: readonly Buffer[]): void {
+    this.#open.push(...pieces);
+    this.#openBytes += pieces.reduce((sum, { length }) => sum + length, 0);
+    if (this.#openBytes > longestObject) throw new TooLarge();
   }
 }
 
