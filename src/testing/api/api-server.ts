@@ -226,8 +226,9 @@ export class FakeApiServer {
   #write(call: ObjectCall, subresource?: 'status'): JsonObject {
     const { type, response } = call;
     const before = this.state.find(call);
+    const applied = appliedBy(call);
     const object = this.#stored(call, () => {
-      const writer = { ...this.#writer(call), subresource, applied: appliedBy(call) };
+      const writer = { ...this.#writer(call), subresource, applied };
       return replaceObject(this.state, call, before, writtenBy(call, before, writer), writer);
     });
     if (!before) response.statusCode = 201;

@@ -71,6 +71,7 @@ describe('an object', () => {
 test('a dry run is asked for with All: another word, such as that of kubectl, is refused', async (t) => {
   const { send } = await startApi(t);
   assert.equal((await send('POST', `${configMaps}?dryRun=server`, configMap('a'))).code, 422);
+  assert.equal((await send('POST', `${configMaps}/a?dryRun=server`, configMap('a'))).code, 405);
   assert.equal((await send('DELETE', `${configMaps}/a`, { dryRun: ['server'] })).code, 422);
 });
 
