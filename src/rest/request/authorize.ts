@@ -87,7 +87,7 @@ class AuthorizedRequest extends Relay implements PooledRequest {
     // A caller that impersonates a user itself is not overruled.
     if (!headers['impersonate-user']) Object.assign(headers, this.#owner.impersonation);
     if (connection.cluster.disableCompression) headers['accept-encoding'] = 'identity';
-    connection.send({ ...options, headers, body: body.next() }, this, credential);
+    connection.pools.send({ ...options, headers, body: body.next() }, this, credential);
   }
 
   /** The fence is asked when the request is about to be written. */
@@ -183,7 +183,7 @@ class AuthorizedRequest extends Relay implements PooledRequest {
 
   override abort(reason?: Error): void {
     if (this.done) return;
-    this.#request.connection.forget(this);
+    this.#request.connection.pools.forget(this);
     super.abort(reason);
   }
 

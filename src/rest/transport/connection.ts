@@ -13,7 +13,6 @@ import type { CredentialMetrics } from '../../observability/metrics.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
 import { longestMs } from '../../util/abortable.ts';
 import { ClusterLog, type LogOptions } from './cluster-log.ts';
-import type { PooledRequest, WireRequest } from './pooled-request.ts';
 import { Pools, type PoolsOptions } from './pools.ts';
 import type { ProxyServer } from './proxy.ts';
 import type { AuthorityFile } from './trust.ts';
@@ -76,9 +75,10 @@ export class Connection {
   readonly origin: string;
   /** The access type. */
   readonly provider: string;
+  /** They send the requests of all its configs. */
+  readonly pools: Pools;
   readonly #rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
-  readonly #pools: Pools;
   /** How many configs, requests and upgraded sockets use it. */
   #references = 0;
   /** With the config that each belongs to. A request may wait for a credential, be in a pool, or on the wire. */
@@ -107,11 +107,8 @@ export class Connection {
     // The log is of the cluster that this was made for: others with the same server may share it.
     const ofLog = { name, profile, server: cluster.server };
     const log = new ClusterLog(ofLog, provider, options, () => source.secrets);
-    this.#pools = new Pools(
-      { cluster, authorityFile, origin: this.origin, proxy, provider, ended: this.ended },
-      options,
-      log,
-    );
+    const target = { cluster, authorityFile, origin: this.origin, proxy, provider, ended: this.ended };
+    this.pools = new Pools(target, options, log);
   }
 
   /** Aborted by `destroy()`: nothing goes out any more. */
@@ -158,23 +155,9 @@ export class Connection {
     for (const [request, owner] of this.#underWay) if (owner === config) request.end(reason);
   }
 
-  /**
-   * Sends a request with the credential's certificate, or without one if it brings a credential of its own. Throws a `RequestError` once
-   * this has been closed.
-   */
-  send(options: WireRequest, request: PooledRequest, credential: Credential | undefined): void {
-    this.ended.throwIfAborted();
-    this.#pools.send(options, request, credential);
-  }
-
-  /** Takes a request back that has not been sent yet. */
-  forget(request: PooledRequest): void {
-    this.#pools.forget(request);
-  }
-
   /** Opens an HTTP/1.1 connection for a WebSocket, with the credential's certificate. */
   async openForWebSocket({ keyPair }: Credential, config: object): Promise<Socket> {
-    const socket = await this.#pools.openForWebSocket(keyPair);
+    const socket = await this.pools.openForWebSocket(keyPair);
     this.#keep(socket, config);
     return socket;
   }
@@ -231,7 +214,7 @@ export class Connection {
     this.#retiring = true;
     clearTimeout(this.#idleTimer);
     if (this.#references === 0) this.#onUnused();
-    else this.#pools.retire();
+    else this.pools.retire();
   }
 
   /** Ends every request and every socket; nothing goes out afterwards. */
@@ -240,6 +223,6 @@ export class Connection {
     const closed = new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     this.#ended.abort(closed);
     for (const request of this.#underWay.keys()) request.end(closed);
-    this.#pools.destroy(closed);
+    this.pools.destroy(closed);
   }
 }

@@ -26,7 +26,7 @@ export interface PoolsTarget {
   readonly provider: string;
   readonly origin: string;
   readonly proxy: ProxyServer | undefined;
-  /** Aborted: connections that are being opened are given up. */
+  /** Aborted: nothing goes out any more, and connections that are being opened are given up. */
   readonly ended: AbortSignal;
 }
 
@@ -84,9 +84,11 @@ export class Pools {
 
   /**
    * Sends a request, at once if there is a socket for it. The request is notified of its outcome. A credential replaces the certificate
-   * before, whose streams end after a while; those of a token go on. A request with a credential of its own replaces nothing.
+   * before, whose streams end after a while; those of a token go on. A request with a credential of its own replaces nothing. Throws
+   * the reason once the connection has ended.
    */
   send(options: WireRequest, request: PooledRequest, credential: Pick<Credential, 'keyPair'> | undefined): void {
+    this.#target.ended.throwIfAborted();
     this.#followAuthority();
     const keyPair = credential?.keyPair;
     const current = keyPair?.identity ?? noCertificate;
