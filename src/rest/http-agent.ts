@@ -178,7 +178,7 @@ class WatchRequest extends Relay {
     if (statusCode >= 200) clearTimeout(this.#silence);
     if (statusCode === 200) {
       this.#began = true;
-      this.#dispatcher.log.watchBegan();
+      this.#dispatcher.log.cleared('watch', 'watches begin again');
     }
     super.respond(statusCode, headers, message);
   }

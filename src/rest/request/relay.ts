@@ -215,8 +215,10 @@ export class SafeHandler extends Relay {
 
   readonly #abortWith = (thrown: unknown): void => this.abort(toError(thrown));
 
-  readonly #logThrown = (thrown: unknown): void =>
-    this.#log.callerThrew(`the handler of a request has thrown: ${reasonOf(thrown)}`);
+  readonly #logThrown = (thrown: unknown): void => {
+    const message = `the handler of a request has thrown: ${reasonOf(thrown)}`;
+    this.#log.problem('caller', { key: message, message });
+  };
 }
 
 function toError(thrown: unknown): Error {

@@ -65,7 +65,9 @@ class ReportedRequest extends Relay {
     const request = requestName(this.#request.options);
     for (const [, quoted = ''] of header.matchAll(/(?:^|,\s*)299 \S+ ("(?:[^"\\]|\\.)*")/g)) {
       const text = quoted.slice(1, -1).replace(/\\(.)/g, '$1');
-      this.#owner.log.serverWarned(this.#owner.shown(text, longestWarning), request, reconcileField(this.#scope));
+      const key = this.#owner.shown(text, longestWarning);
+      const message = `the server warns about ${request}: ${key}`;
+      this.#owner.log.problem('server', { key, message }, reconcileField(this.#scope));
     }
   }
 

@@ -50,8 +50,8 @@ class RequestRetriedAfterPause extends Relay {
     // A 401 has been warned about already.
     if (typeof this.#request.retry === 'object' && statusCode !== 401) {
       const name = requestName(this.#request.options).replace('GET ', '');
-      const warning = `watch ${name} could not begin and is tried again: the server answered ${statusCode}`;
-      this.#owner.log.watchRefused(statusCode, warning);
+      const message = `watch ${name} could not begin and is tried again: the server answered ${statusCode}`;
+      this.#owner.log.problem('watch', { key: String(statusCode), message });
     }
     this.#retryIn(pauseMs);
   }

@@ -11,7 +11,7 @@ import {
 import type { Asker, SourceWarning } from '../../exec/credential-source.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
-import type { Subject, WarningKind, WarningLimiter } from '../../observability/warning-limiter.ts';
+import type { Subject, Warning, WarningKind, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { printable } from '../../util/printable.ts';
 import { hasHeader } from './headers.ts';
@@ -68,7 +68,7 @@ export class ClusterLog implements Asker {
     if (error instanceof PluginError) {
       if (error.code !== 'PLUGIN_STOPPED') warnings.add(subject, 'credential', error);
     } else if (error instanceof ConfigurationError) {
-      warnings.add(subject, 'credential', { code: error.code, message: this.#line(error.message) });
+      this.problem('credential', { code: error.code, message: error.message }, more);
     } else if (error instanceof ConnectionError || (error instanceof RequestError && error.code.startsWith('PROXY_'))) {
       warnings.add(subject, 'connection', error);
     }
@@ -87,7 +87,7 @@ export class ClusterLog implements Asker {
   /** There is a credential, with the warnings of its source. */
   hasCredential(found: readonly SourceWarning[]): void {
     const { warnings } = this.#options;
-    this.#clear('credential', 'there is a credential again');
+    this.cleared('credential', 'there is a credential again');
     for (const kind of ['refresh', 'clock'] as const) {
       const ofKind = found.filter((warning) => warning.kind === kind);
       warnings.set(this.#subject, kind, ofKind.map(this.#withName));
@@ -102,13 +102,13 @@ export class ClusterLog implements Asker {
 
   /** The server has answered: so there is a connection. */
   answered(): void {
-    this.#clear('connection', 'the server answers again');
+    this.cleared('connection', 'the server answers again');
   }
 
   /** The server has taken the credential. */
   accepted(): void {
     this.#rejection = undefined;
-    this.#clear('rejection', 'the server takes the credential again');
+    this.cleared('rejection', 'the server takes the credential again');
   }
 
   /** Which request was answered with an error, and for a 401 why, as far as that is known: for a caller's error. */
@@ -121,48 +121,25 @@ export class ClusterLog implements Asker {
 
   /** The caller is given a 401. */
   rejected(message: string): void {
-    const { warnings } = this.#options;
     this.#rejection ??= message;
     // Its refresh has failed, and has been warned about.
-    if (warnings.has(this.#subject, 'refresh')) this.debug(message);
-    else warnings.add(this.#subject, 'rejection', { message: this.#line(message) });
+    if (this.#options.warnings.has(this.#subject, 'refresh')) this.debug(message);
+    else this.problem('rejection', { message });
   }
 
-  /** The file of the cluster's authority was read again; `problem` says why it could not be used. */
-  authorityRead(problem: string | undefined): void {
-    const { warnings } = this.#options;
-    if (problem !== undefined) warnings.add(this.#subject, 'authority', { message: this.#line(problem) });
-    else this.#clear('authority', "the authority's file can be used again");
-  }
-
-  /** A watch could not begin, because of the server's answer. */
-  watchRefused(statusCode: number, message: string): void {
-    this.#options.warnings.add(this.#subject, 'watch', { key: String(statusCode), message: this.#line(message) });
-  }
-
-  /** The server warned about a request: a deprecated API, a field that it dropped. */
-  serverWarned(text: string, request: string, more: object): void {
-    const message = this.#line(`the server warns about ${request}: ${text}`);
+  /** Warns about a problem, whose message gets the cluster's name. `more` are fields of the request. */
+  problem(kind: WarningKind, warning: Warning, more: object = {}): void {
     const subject = { ...this.#subject, fields: { ...this.#subject.fields, ...more } };
-    this.#options.warnings.add(subject, 'server', { key: text, message });
+    this.#options.warnings.add(subject, kind, this.#withName(warning));
   }
 
-  watchBegan(): void {
-    this.#clear('watch', 'watches begin again');
-  }
-
-  /** A function of the program threw where no caller would see the error. */
-  callerThrew(message: string): void {
-    this.#options.warnings.add(this.#subject, 'caller', { key: message, message: this.#line(message) });
-  }
-
-  /** Called for every response, and mostly with nothing to clear: a line is made only for the log. */
-  #clear(kind: WarningKind, message: string): void {
+  /** The problem is over. Called for every response, and mostly with nothing to clear: a line is made only for the log. */
+  cleared(kind: WarningKind, message: string): void {
     const { warnings } = this.#options;
     if (warnings.has(this.#subject, kind)) warnings.clear(this.#subject, kind, this.#line(message));
   }
 
-  readonly #withName = ({ message, ...warning }: SourceWarning) => ({ ...warning, message: this.#line(message) });
+  readonly #withName = ({ message, ...warning }: Warning) => ({ ...warning, message: this.#line(message) });
 
   #line(message: string): string {
     return `${this.cluster.name}, ${this.cluster.server}: ${message}`;

@@ -84,7 +84,9 @@ export class AuthorityFile {
     if (this.#fresh.left(now) === 0) {
       this.#fresh.set(now, rereadMs);
       this.#read().then((problem) => {
-        log.authorityRead(problem && `certificate-authority: ${problem}; what was read before serves on`);
+        const message = `certificate-authority: ${problem}; what was read before serves on`;
+        if (problem === undefined) log.cleared('authority', "the authority's file can be used again");
+        else log.problem('authority', { message });
       });
     }
     return this.#data;
