@@ -1,11 +1,8 @@
 /** What a shared fleet reports of its shards and Leases: to its listener, as events, and in the log. */
 import { reasonOf } from '../../observability/callbacks.ts';
-import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
-import { guard } from '../guard.ts';
-import type { OwnersChanged } from '../membership/ownership.ts';
 import { emit, type LeaseFailed } from '../telemetry.ts';
-import { identityOf, type ShardingContext, shardOf } from './names.ts';
+import { identityOf, type ShardingContext } from './names.ts';
 
 /** Whose Lease a request was for; each kind is warned about by itself. */
 export type LeaseKind = LeaseFailed['lease'] | 'dead replica';
@@ -101,38 +98,5 @@ export class ShardingReport {
   get #fields(): { readonly fleet: string; readonly identity: string } {
     const { name, identity } = this.#context;
     return { fleet: name, identity };
-  }
-}
-
-export class OwnershipChanges {
-  readonly #logger: Logger;
-  readonly #shards: number;
-  /** By shard, what was reported last. */
-  readonly #reported = new Map<number, string>();
-  #changes = new Set<number>();
-  #listener: OwnersChanged | undefined;
-
-  constructor(logger: Logger, shards: number) {
-    this.#logger = logger;
-    this.#shards = shards;
-  }
-
-  listen(listener: OwnersChanged): void {
-    this.#listener = listener;
-  }
-
-  /** `state` is all that a listener could ask of the shard. Without a change of it, nothing is reported. */
-  report(shard: number, state: unknown): void {
-    const now = JSON.stringify(state);
-    if (this.#reported.get(shard) === now) return;
-    this.#reported.set(shard, now);
-    if (this.#changes.size === 0) queueMicrotask(() => this.#notify());
-    this.#changes.add(shard);
-  }
-
-  #notify(): void {
-    const changes = this.#changes;
-    this.#changes = new Set();
-    guard(this.#logger, {}, 'sharding', () => this.#listener?.((key) => changes.has(shardOf(key, this.#shards))));
   }
 }

@@ -3,6 +3,7 @@
  * number of shards. A shard belongs to the session that its Lease names, for as long as the replica of this session renews its
  * own Lease. This module must not know what a cluster is.
  */
+import { guard } from '../guard.ts';
 import type { Lease } from '../lease/lease.ts';
 import { type Owner, type OwnersChanged, type Ownership, shardLost } from '../membership/ownership.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from './names.ts';
 import { ReplicaLease } from './replica-lease.ts';
 import { Replicas } from './replicas.ts';
-import { OwnershipChanges, ShardingReport } from './report.ts';
+import { ShardingReport } from './report.ts';
 import { Shard, type ShardContext } from './shard.ts';
 
 export interface LeaseListener {
@@ -40,18 +41,21 @@ export class Sharding implements Ownership {
   readonly #replicas: Replicas;
   readonly #own: ReplicaLease;
   readonly #report: ShardingReport;
-  readonly #changes: OwnershipChanges;
   /** By shard, who should own it, as this replica sees it now. */
   #wanted: readonly (string | undefined)[] = [];
   /** Whether the fleet starts for the first time; `undefined` before the Leases were read. */
   #isNewFleet: boolean | undefined;
   #cancelExpiry = () => {};
+  #ownersChanged: OwnersChanged | undefined;
+  /** By shard, the owner that was reported last. */
+  readonly #reported = new Map<Shard, string>();
+  /** Shards whose change is reported at the end of this turn. */
+  #unreported = new Set<Shard>();
   readonly #stop = new AbortController();
 
   constructor(options: ShardingOptions) {
     this.#options = options;
     this.#report = new ShardingReport(options);
-    this.#changes = new OwnershipChanges(options.logger, options.shards);
     this.#replicas = new Replicas(options);
     const common = { ...options, replicas: this.#replicas, report: this.#report };
     this.#own = new ReplicaLease({
@@ -101,7 +105,7 @@ export class Sharding implements Ownership {
   }
 
   async run(changed: OwnersChanged, signal: AbortSignal): Promise<void> {
-    this.#changes.listen(changed);
+    this.#ownersChanged = changed;
     this.#options.watch(
       { applied: (lease) => this.#applied(lease), deleted: (lease) => this.#deleted(lease) },
       this.#stop.signal,
@@ -236,7 +240,20 @@ export class Sharding implements Ownership {
 
   #shardChanged(shard: Shard): void {
     if (this.#own.isLeaving) this.#own.wake();
-    this.#changes.report(shard.index, this.#ownerOf(shard));
+    const owner = JSON.stringify(this.#ownerOf(shard));
+    if (this.#reported.get(shard) === owner) return;
+    this.#reported.set(shard, owner);
+    if (this.#unreported.size === 0) queueMicrotask(() => this.#reportOwners());
+    this.#unreported.add(shard);
+  }
+
+  /** Reports all changes of a turn at once. */
+  #reportOwners(): void {
+    const changed = this.#unreported;
+    this.#unreported = new Set();
+    guard(this.#options.logger, {}, 'sharding', () => {
+      this.#ownersChanged?.((key) => changed.has(this.#shardWith(key)));
+    });
   }
 
   #whyNoOwner(wanted: string | undefined): string {
