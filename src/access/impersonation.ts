@@ -11,10 +11,10 @@ export interface ImpersonationConfig {
 /** Headers of every request, with names in lower case. */
 export type ImpersonationHeaders = Readonly<Record<string, readonly string[]>>;
 
-/** Reports a field whose value cannot be sent in a header. */
+/** Reports a field whose value cannot be sent in a header. Without `report` that has been done before. */
 export function impersonationHeaders(
   { user, groups = [], uid, extra = {} }: ImpersonationConfig,
-  report: (field: keyof ImpersonationConfig, name: string | undefined, message: string) => void,
+  report: (field: keyof ImpersonationConfig, name: string | undefined, message: string) => void = () => {},
 ): ImpersonationHeaders {
   const headers: Record<string, readonly string[]> = {};
   const set = (header: string, values: readonly string[], field: keyof ImpersonationConfig, name?: string) => {
@@ -52,9 +52,4 @@ function escapeHeaderKey(name: string): string {
  */
 export function headerValue(text: string): string | undefined {
   return /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : undefined;
-}
-
-/** Decodes the result of `headerValue`. */
-export function headerText(value: string): string {
-  return Buffer.from(value, 'latin1').toString('utf8');
 }

@@ -1,7 +1,7 @@
 /** Reads the user of a kubeconfig: its plugin, its static credentials, and the user that it impersonates. Pure. */
 import { z } from 'zod';
 import { optionalText } from './cluster-profile.ts';
-import { type ImpersonationHeaders, impersonationHeaders } from './impersonation.ts';
+import { type ImpersonationConfig, impersonationHeaders } from './impersonation.ts';
 import { anyText, type KubeconfigEntry } from './kubeconfig-files.ts';
 import { environmentSchema, envVarSchema, execConfigSchema, interactiveMode } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
@@ -53,11 +53,12 @@ const userSchema = z.object({
   'client-key-data': anyText,
   as: anyText,
   'as-uid': anyText,
-  'as-groups': texts,
+  // Empty ones are as good as none.
+  'as-groups': texts.transform((groups) => (groups.length > 0 ? groups : undefined)),
   'as-user-extra': z
     .record(z.string(), texts, mustBe('an object that maps names to lists of text'))
     .nullish()
-    .transform((value) => value ?? {}),
+    .transform((extra) => (extra && Object.keys(extra).length > 0 ? extra : undefined)),
 });
 type User = z.output<typeof userSchema>;
 
@@ -153,13 +154,17 @@ function checkSent(
   if (!token && tokenFile && username) report('username', besideToken);
 }
 
-function readImpersonation(user: User, { report }: OpenEntry): ImpersonationHeaders {
-  const { as = '', 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;
-  if (as === '' && (uid || groups.length > 0 || Object.keys(extra).length > 0)) {
-    report('as', 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');
+function readImpersonation(user: User, { report }: OpenEntry): ImpersonationConfig | undefined {
+  const { as, 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;
+  if (!as) {
+    if (uid || groups || extra)
+      report('as', 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');
+    return undefined;
   }
+  const impersonation = { user: as, uid, groups, extra };
   const fields = { user: 'as', uid: 'as-uid', groups: 'as-groups', extra: 'as-user-extra' };
-  return impersonationHeaders({ user: as, groups, extra, uid }, (field, name, message) =>
+  impersonationHeaders(impersonation, (field, name, message) =>
     report(`${fields[field]}${name === undefined ? '' : `.${name}`}`, message),
   );
+  return impersonation;
 }

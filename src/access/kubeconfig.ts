@@ -9,7 +9,7 @@ import { errnoOf } from '../util/guards.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type Ignored, type ParsedCluster, type Refuse } from './cluster-profile.ts';
 import { readConfigExtension } from './extensions.ts';
-import type { ImpersonationHeaders } from './impersonation.ts';
+import type { ImpersonationConfig } from './impersonation.ts';
 import type { Json } from './json.ts';
 import { anyText, type KubeconfigEntry, type ListName, type MergedKubeconfig } from './kubeconfig-files.ts';
 import { type OpenEntry, parseEntry, readUser, type StaticUser } from './kubeconfig-user.ts';
@@ -34,8 +34,7 @@ export interface KubeconfigAccess {
   /** The plugin to run; absent if `staticUser` has the credential, or the user has no plugin. */
   readonly exec: ResolvedExec | undefined;
   readonly staticUser: StaticUser;
-  /** Headers of every request, in lower case. */
-  readonly impersonation: ImpersonationHeaders;
+  readonly impersonation: ImpersonationConfig | undefined;
 }
 
 /**

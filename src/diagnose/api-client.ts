@@ -4,7 +4,7 @@
  */
 
 import { resolve } from 'node:path';
-import { type ImpersonationConfig, type ImpersonationHeaders, impersonationHeaders } from '../access/impersonation.ts';
+import { type ImpersonationConfig, impersonationHeaders } from '../access/impersonation.ts';
 import { type KubeconfigEntry, mergeKubeconfigs, partOf } from '../access/kubeconfig-files.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { ConfigurationError } from '../errors/index.ts';
@@ -106,8 +106,8 @@ export interface OpenedKubeconfig {
   connect(as?: ImpersonationConfig): ApiClient;
 }
 
-function headersOf(as: ImpersonationConfig): ImpersonationHeaders {
-  return impersonationHeaders(as, (path, _, message) => {
+function checkImpersonation(as: ImpersonationConfig): void {
+  impersonationHeaders(as, (path, _, message) => {
     throw new ConfigurationError('OPTION_INVALID', '--as', [{ path, message }]);
   });
 }
@@ -123,7 +123,8 @@ export function openKubeconfig(source: KubeconfigSource | undefined, context: st
     namespace,
     exec: destination.call?.exec,
     connect: (as) => {
-      const to = as === undefined ? destination : { ...destination, impersonation: headersOf(as) };
+      if (as) checkImpersonation(as);
+      const to = as ? { ...destination, impersonation: as } : destination;
       return new ApiClient(new AuthenticatedDispatcher(connections, to), maxHubBytes);
     },
   };

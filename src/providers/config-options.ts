@@ -1,8 +1,7 @@
 /** The options of `getConfig`. */
 import { z } from 'zod';
-import { type ImpersonationConfig, type ImpersonationHeaders, impersonationHeaders } from '../access/impersonation.ts';
+import { type ImpersonationConfig, impersonationHeaders } from '../access/impersonation.ts';
 import { checkArgument } from '../errors/check-argument.ts';
-import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
 import { Preview } from '../rest/request/previewed-writes.ts';
 import { isObject } from '../util/guards.ts';
@@ -44,21 +43,16 @@ const schema = z.strictObject({
       },
       { error: 'must be an object: { user, groups, uid, extra }; leave it out to impersonate nobody' },
     )
+    .superRefine((impersonate, context) => {
+      impersonationHeaders(impersonate, (field, name, message) =>
+        context.addIssue({ code: 'custom', path: name === undefined ? [field] : [field, name], message }),
+      );
+    })
     .exactOptional(),
 });
 
 /** @throws {ConfigurationError} `OPTION_INVALID`, names every bad option */
-export function readConfigOptions(options: GetConfigOptions): {
-  readonly impersonation: ImpersonationHeaders;
-  readonly preview: Preview | undefined;
-} {
+export function readConfigOptions(options: GetConfigOptions): z.output<typeof schema> {
   checkArgument('getConfig', 'options', options, isObject, 'an object: { impersonate, preview }');
-  const { impersonate, preview } = parseOptionsWith(schema, options);
-  if (!impersonate) return { impersonation: {}, preview };
-  const problems: Problem[] = [];
-  const headers = impersonationHeaders(impersonate, (field, name, message) =>
-    problems.push({ path: `impersonate.${field}${name === undefined ? '' : `.${name}`}`, message }),
-  );
-  if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);
-  return { impersonation: headers, preview };
+  return parseOptionsWith(schema, options);
 }

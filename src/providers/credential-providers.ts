@@ -141,7 +141,7 @@ export class CredentialProviders {
     if (this.#connections.closed) {
       throw new RequestError('CONFIG_CLOSED', `ClusterProfile ${name}: ${providersClosed}`);
     }
-    const { impersonation, preview } = readConfigOptions(options);
+    const { impersonate: impersonation, preview } = readConfigOptions(options);
     const access = this.#resolveAudited(profile);
     this.#warnIgnored(name, access);
     const resolvedWith = this.#find(access);

@@ -257,6 +257,6 @@ function readServiceAccount({ env, serviceAccount }: DefaultPlaces, logger: Logg
     proxyUrl: undefined,
     exec: undefined,
     staticUser: { tokenFile: join(serviceAccount, 'token') },
-    impersonation: {},
+    impersonation: undefined,
   };
 }

@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util';
 import { extensionNames } from '../access/extensions.ts';
-import { headerText, type ImpersonationHeaders } from '../access/impersonation.ts';
+import type { ImpersonationConfig } from '../access/impersonation.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
 import type { Credential } from '../exec/credential.ts';
@@ -24,12 +24,16 @@ export function credentialFiles({ tokenFile, certificate, key }: StaticUser): Re
 /** @internal A kubeconfig for kubectl, as JSON. */
 export function exportKubeconfig(parts: RestConfigParts): string {
   const { name, user, namespace, access, destination, credentialFiles } = parts;
+  const { user: as, uid, groups, extra }: Partial<ImpersonationConfig> = destination.impersonation ?? {};
   const { config, ...cluster } = toExecCluster(access.cluster, access.exec?.config);
   const extensions = [{ name: extensionNames.config, extension: config }];
   const credential = {
     ...(access.exec ? { exec: execFields(access.exec) } : {}),
     ...credentialFiles,
-    ...impersonationFields(destination.impersonation),
+    as,
+    'as-uid': uid,
+    'as-groups': groups,
+    'as-user-extra': extra,
   };
   return JSON.stringify({
     apiVersion: 'v1',
@@ -45,21 +49,6 @@ export function exportKubeconfig(parts: RestConfigParts): string {
 function execFields({ config: _config, appendIfNotExists: _names, ...fields }: ResolvedExec) {
   return fields;
 }
-
-/** The headers as a kubeconfig has them. */
-function impersonationFields(headers: ImpersonationHeaders = {}): object {
-  const textsOf = (name: string) => headers[name]?.map(headerText);
-  const extra = Object.keys(headers).filter((name) => name.startsWith(extraPrefix));
-  const named = extra.map((name) => [decodeURIComponent(name.slice(extraPrefix.length)), textsOf(name)]);
-  return {
-    as: textsOf('impersonate-user')?.[0],
-    'as-uid': textsOf('impersonate-uid')?.[0],
-    'as-groups': textsOf('impersonate-group'),
-    'as-user-extra': extra.length === 0 ? undefined : Object.fromEntries(named),
-  };
-}
-
-const extraPrefix = 'impersonate-extra-';
 
 /** @internal What `inspect` shows of a config. */
 export function shownInLogs(

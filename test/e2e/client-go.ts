@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
 import { parse } from 'yaml';
+import { type ImpersonationConfig, impersonationHeaders } from '../../src/access/impersonation.ts';
 import { ConfigurationError } from '../../src/errors/index.ts';
 import { AnswerFault, type Credential } from '../../src/exec/credential.ts';
 import { decodeExecCredential, encodeExecCredential } from '../../src/exec/exec-credential.ts';
@@ -38,7 +39,7 @@ interface Ours {
   };
   readonly info?: unknown;
   readonly credential?: Credential;
-  readonly impersonation?: Readonly<Record<string, readonly string[]>>;
+  readonly impersonation?: ImpersonationConfig | undefined;
 }
 
 async function ours({ kubeconfig: text, answer: stdout }: Case): Promise<Ours> {
@@ -49,7 +50,7 @@ async function ours({ kubeconfig: text, answer: stdout }: Case): Promise<Ours> {
     if (error instanceof ConfigurationError) return { configError: error.message };
     throw error;
   }
-  const { call, source, impersonation = {} } = parts.destination;
+  const { call, source, impersonation } = parts.destination;
   assert.ok(parts.access.exec);
   const { apiVersion, command, args, env } = parts.access.exec;
   // Without https:// neither looks at the user.
@@ -142,7 +143,8 @@ async function compare(given: Case, theirs: Theirs): Promise<string> {
   const { authorization, keyPair } = credential;
   const leaf = keyPair && new X509Certificate(keyPair.certificate).fingerprint256.replaceAll(':', '').toLowerCase();
   assert.equal(leaf, theirs.certificate);
-  const sent = { ...(authorization === undefined ? {} : { authorization: [authorization] }), ...impersonation };
+  const headers = impersonation && impersonationHeaders(impersonation);
+  const sent = { ...(authorization === undefined ? {} : { authorization: [authorization] }), ...headers };
   const asBytes = Object.entries(sent).map(([name, values]) => [
     name.toLowerCase(),
     values.map((value) => Buffer.from(value, 'latin1').toString()),

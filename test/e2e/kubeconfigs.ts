@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { isMap, isSeq, parseDocument } from 'yaml';
+import { impersonationHeaders } from '../../src/access/impersonation.ts';
 import { ConfigurationError } from '../../src/errors/index.ts';
 import type { Credential } from '../../src/exec/credential.ts';
 import { readDefault } from '../../src/rest/from-kubeconfig.ts';
@@ -144,7 +145,7 @@ function compare(folder: string, { error, parts, credential }: Ours, theirs: The
   const { authorization, keyPair } = credential ?? {};
   const sent = {
     ...(authorization === undefined ? {} : { authorization: [authorization] }),
-    ...destination.impersonation,
+    ...(destination.impersonation && impersonationHeaders(destination.impersonation)),
   };
   const utf8 = (value: string) => Buffer.from(value, 'latin1').toString();
   const mine = {

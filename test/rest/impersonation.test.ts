@@ -23,12 +23,8 @@ function isJane(headers: SeenRequest['headers']): void {
 }
 
 describe('impersonation', () => {
-  const user = {
-    as: 'jane',
-    'as-uid': 'u-1',
-    'as-groups': ['dev', 'ops'],
-    'as-user-extra': { 'Acme.com/Project': ['p1', 'p2'] },
-  };
+  const extra = { 'Acme.com/Project': ['p1', 'p2'] };
+  const user = { as: 'jane', 'as-uid': 'u-1', 'as-groups': ['dev', 'ops'], 'as-user-extra': extra };
 
   test('sends each header, each group on its own, and a name in the form that the API server decodes', async (t) => {
     const { cluster, config } = await start(t, user);

@@ -138,7 +138,7 @@ function checkOne(
   if (proxyUrl !== undefined && hasLogin(new URL(proxyUrl))) {
     throw new Unusable('its proxy-url holds a login, and a ClusterProfile holds no secrets: take the login out');
   }
-  if (Object.keys(impersonation).length > 0 && !serviceAccount) {
+  if (impersonation && !serviceAccount) {
     throw new Unusable(
       'its user impersonates another (as), which a ClusterProfile cannot say: create an identity with --service-account and --cluster-role',
     );

@@ -91,7 +91,7 @@ export class Secrets {
     const held = (isSame && known.token) || '';
     const create = () => createServiceAccount(source.access, serviceAccount, clusterManager, signal);
     // Of a Secret, which others may have changed, the token alone is used.
-    const byToken = { ...source.access, exec: undefined, staticUser: { token: held }, impersonation: {} };
+    const byToken = { ...source.access, exec: undefined, staticUser: { token: held }, impersonation: undefined };
     const renew = () => withContext(byToken, (client) => mint(client, serviceAccount, signal)).catch(create);
     const state = stateOfToken(held, serviceAccount, Date.now());
     const token = state === 'over' ? create() : state === 'due' ? renew() : held;

@@ -1,6 +1,6 @@
 /** The front door of a config's requests, and the list of the layers that they pass. */
 import { Dispatcher } from 'undici';
-import type { ImpersonationHeaders } from '../../access/impersonation.ts';
+import { type ImpersonationHeaders, impersonationHeaders } from '../../access/impersonation.ts';
 import { type Segments, withoutLastSlashes } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
@@ -67,7 +67,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.#connections = connections;
     this.#destination = destination;
     this.log = new ClusterLog(this.cluster, destination.provider, connections.log, () => this.#secrets);
-    this.impersonation = destination.impersonation;
+    this.impersonation = destination.impersonation && impersonationHeaders(destination.impersonation);
     this.pathBounds = destination.pathBounds;
     this.isPreview = preview !== undefined;
     const all = preview ? [previewWrites(preview), ...layers] : layers;

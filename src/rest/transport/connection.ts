@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ResolvedCluster } from '../../access/cluster.ts';
-import type { ImpersonationHeaders } from '../../access/impersonation.ts';
+import type { ImpersonationConfig } from '../../access/impersonation.ts';
 import type { Segments } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
@@ -48,7 +48,7 @@ interface DestinationParts {
   readonly pathBounds?: readonly Segments[] | undefined;
   /** Whether the provider that this was resolved with is still the one that is configured. */
   readonly isCurrent?: () => boolean;
-  readonly impersonation?: ImpersonationHeaders;
+  readonly impersonation?: ImpersonationConfig | undefined;
 }
 
 export type ConnectionOptions = ConnectionsOptions & LogOptions;
