@@ -128,18 +128,15 @@ const providerFields = z.strictObject(
   mustBe('an object with name and execConfig'),
 );
 
-/** A provider as it was given, and the versions that its plugin may answer in. */
-const providerSchema = providerFields.transform((provider) => {
-  const acceptedVersions: readonly ApiVersion[] = [provider.execConfig.apiVersion];
-  return { ...provider, acceptedVersions };
-});
-
 /** A validated provider: its rules for profiles are parsed, and everything else has its default. */
-export type ConfiguredProvider = z.output<typeof providerSchema>;
+export interface ConfiguredProvider extends z.output<typeof providerFields> {
+  /** The versions that its plugin may answer in. Default: that of its `execConfig`. */
+  readonly acceptedVersions?: readonly ApiVersion[];
+}
 
 /** @internal The provider file's own schema: its only field is `providers`. */
 export const providersSchema = z.strictObject(
-  { providers: z.array(providerSchema, mustBe('a list of providers')).superRefine(refuseDuplicates) },
+  { providers: z.array(providerFields, mustBe('a list of providers')).superRefine(refuseDuplicates) },
   {
     error: ({ input }) =>
       input === null ? 'is empty: it must hold the field providers' : 'must be an object with the field providers',

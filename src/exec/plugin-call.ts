@@ -29,7 +29,8 @@ export interface PluginCall extends Plugin {
    * it is not hidden in what a plugin writes on stderr.
    */
   readonly configured?: Pick<ResolvedExec, 'args' | 'env'>;
-  readonly acceptedVersions: readonly ApiVersion[];
+  /** The versions that it may answer in. Default: that of `exec`. */
+  readonly acceptedVersions?: readonly ApiVersion[] | undefined;
   /** Only if `provideClusterInfo` is true. */
   readonly cluster: ExecCluster | undefined;
 }
@@ -57,7 +58,7 @@ export interface PluginOptions {
 export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginCall): string {
   const { apiVersion, command, args, env, appendIfNotExists = [], interactiveMode } = exec;
   const run = [command, args, env, appendIfNotExists, interactiveMode];
-  return JSON.stringify([provider, apiVersion, acceptedVersions, ...run, cluster ?? null]);
+  return JSON.stringify([provider, apiVersion, acceptedVersions ?? null, ...run, cluster ?? null]);
 }
 
 /** The fields of a log line about a plugin. */

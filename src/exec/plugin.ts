@@ -110,7 +110,7 @@ async function run(
   previous: Previous,
   interactive: boolean,
 ): Promise<Credential> {
-  const { exec, cluster } = call;
+  const { exec, cluster, acceptedVersions = [exec.apiVersion] } = call;
   const { response } = previous;
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
   const { environment: given, leftOut } = environmentOf(exec, options.cleanEnvironment);
@@ -130,7 +130,7 @@ async function run(
     if (stderr !== '') options.logger.info?.(fieldsOf(call, cluster), lineOf(call, cluster, `stderr: ${stderr}`));
   };
   const stderr = shownStderr(ended, secrets);
-  const decode = (stdout: string) => decodeExecCredential(stdout, call.acceptedVersions);
+  const decode = (stdout: string) => decodeExecCredential(stdout, acceptedVersions);
   try {
     const credential = readAnswer(call, ended, { decode, timeoutMs: options.pluginTimeoutMs, stderr });
     log(shownStderr(ended, [...secrets, ...credential.secrets]));

@@ -86,11 +86,7 @@ export function toDestination(
   { provider, cluster, exec }: ResolvedAccess,
   providers: readonly ConfiguredProvider[],
 ): Destination & { readonly call: PluginCall } {
-  const {
-    acceptedVersions = [exec.apiVersion],
-    execConfig,
-    allowedServers,
-  } = providers.find(({ name }) => name === provider) ?? {};
+  const { acceptedVersions, execConfig, allowedServers } = providers.find(({ name }) => name === provider) ?? {};
   return {
     name: `ClusterProfile ${profile}`,
     profile,

@@ -98,7 +98,6 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
           provider,
           origin,
           exec,
-          acceptedVersions: [exec.apiVersion],
           cluster: exec.provideClusterInfo ? toExecCluster(withLogin, exec.config) : undefined,
         },
       }

@@ -94,7 +94,7 @@ describe('--clusterprofile-access-provider-option', () => {
       ),
     ).providers;
     assert.equal(parsed?.execConfig.apiVersion, 'client.authentication.k8s.io/v1beta1');
-    assert.deepEqual(parsed?.acceptedVersions, ['client.authentication.k8s.io/v1beta1']);
+    assert.equal(parsed?.acceptedVersions, undefined);
     assert.deepEqual(parsed?.execConfig.env, [{ name: 'A', value: 'x=y' }]);
     assert.equal(parsed?.execConfig.provideClusterInfo, false);
     assert.equal(parsed?.allowInsecureTLS, true);

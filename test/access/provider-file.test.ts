@@ -44,7 +44,6 @@ describe('a provider file', () => {
       profileSourcedCLIArgsPolicy: 'Ignore',
       profileSourcedEnvVarsPolicy: 'Ignore',
       allowInsecureTLS: false,
-      acceptedVersions: ['client.authentication.k8s.io/v1'],
     });
   });
 

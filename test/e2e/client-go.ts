@@ -60,7 +60,7 @@ async function ours({ kubeconfig: text, answer: stdout }: Case): Promise<Ours> {
   try {
     if (source) return { exec, impersonation, credential: await source.get() };
     const info = JSON.parse(encodeExecCredential(apiVersion, { interactive: false, cluster: call.cluster }));
-    return { exec, impersonation, info, credential: decodeExecCredential(stdout, call.acceptedVersions) };
+    return { exec, impersonation, info, credential: decodeExecCredential(stdout, [apiVersion]) };
   } catch (error) {
     if (error instanceof AnswerFault) return { exec, error: `${error.code}: ${error.reason}` };
     if (error instanceof ConfigurationError) return { configError: error.message };

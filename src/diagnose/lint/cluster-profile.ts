@@ -71,7 +71,6 @@ function asNew(name: string): ConfiguredProvider {
     profileSourcedCLIArgsPolicy: 'Append',
     profileSourcedEnvVarsPolicy: 'AppendIfNotExists',
     allowInsecureTLS: false,
-    acceptedVersions: [apiVersion],
   };
 }
 

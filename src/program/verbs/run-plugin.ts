@@ -77,7 +77,7 @@ async function toPluginCall(call: Call): Promise<PluginCall> {
     provideClusterInfo: cluster !== undefined,
     interactiveMode: interactiveModes.find((one) => one === mode) ?? 'Never',
   };
-  return { provider: 'run-plugin', origin: 'run-plugin', exec, acceptedVersions: [apiVersion], cluster };
+  return { provider: 'run-plugin', origin: 'run-plugin', exec, cluster };
 }
 
 /** `spec.cluster`, if an option says something of it. */
