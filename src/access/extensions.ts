@@ -13,15 +13,6 @@ export const extensionNames = {
   envs: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs',
 } as const;
 
-/** The provider's exec config with the extensions applied. */
-interface AppliedExtensions {
-  readonly args: readonly string[];
-  readonly env: readonly EnvVar[];
-  /** Names in `env` that come from the profile, and yield to variables of the process's own environment. */
-  readonly appendIfNotExists: readonly string[];
-  readonly config: Json | undefined;
-}
-
 interface Extension {
   readonly name: string;
   readonly extension?: unknown;
@@ -51,17 +42,16 @@ function copyConfig(extension: unknown, path: string, refuse: Refuse): Json {
   return copyJson(extension, path, (where, reason) => refuse('EXTENSION_INVALID', where, reason));
 }
 
-/** Applies a profile's extensions to a provider's exec config, within the provider's policies. */
+/** A copy of the provider's exec config with what the profile's extensions add to it, within the provider's policies. */
 export function applyExtensions(
   extensions: readonly Extension[],
   provider: ConfiguredProvider,
   path: string,
   ignored: Ignored[],
   refuse: Refuse,
-): AppliedExtensions {
-  const { execConfig } = provider;
-  let args = execConfig.args;
-  let env = execConfig.env;
+) {
+  const { installHint, ...execConfig } = provider.execConfig;
+  let { args, env } = execConfig;
   let appendIfNotExists: readonly string[] = [];
   let config: Json | undefined;
   for (const { name, extension, at } of valuesOf(extensions, path, refuse)) {
@@ -81,7 +71,7 @@ export function applyExtensions(
       } else {
         const added = allowedEnvs(readEnvs(extension, value, refuse), provider, value, ignored, refuse);
         // Configured variables keep their order, added ones follow, sorted.
-        env = lastOfEachName([...env, ...added]);
+        env = [...env, ...added];
         if (provider.profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
           appendIfNotExists = added.map((variable) => variable.name);
         }
@@ -90,7 +80,14 @@ export function applyExtensions(
       ignored.push({ path: at, reason: `"${name}" is not an extension that this library reads` });
     }
   }
-  return { args, env, appendIfNotExists, config };
+  return {
+    ...execConfig,
+    ...(installHint ? { installHint } : {}),
+    args: [...args],
+    env: lastOfEachName(env),
+    ...(appendIfNotExists.length === 0 ? {} : { appendIfNotExists }),
+    ...(config === undefined ? {} : { config }),
+  };
 }
 
 function readArgs(

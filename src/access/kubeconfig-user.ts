@@ -37,7 +37,7 @@ const userSchema = z.object({
     .object({
       ...execConfigSchema.shape,
       env: environmentSchema(lenientEnvVar),
-      provideClusterInfo: execConfigSchema.shape.provideClusterInfo.nullish(),
+      provideClusterInfo: execConfigSchema.shape.provideClusterInfo.nullish().transform((value) => value ?? false),
       installHint: optionalText('text'),
       interactiveMode: z.preprocess((value) => value || undefined, interactiveMode.optional()),
     })
@@ -93,20 +93,17 @@ function readExec(
 ): Omit<ResolvedExec, 'config'> | undefined {
   if (!exec) return undefined;
   if (authProvider) report('auth-provider', 'cannot be combined with exec: remove it');
-  const { apiVersion, command, args, env, provideClusterInfo, installHint } = exec;
+  const { command, installHint, ...others } = exec;
   // KEP-541: earlier versions have no such field, and always get the terminal.
-  const earlier = apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
+  const earlier = exec.apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
   const mode = exec.interactiveMode ?? earlier;
   if (!mode) {
     report('exec.interactiveMode', 'is missing: set it to Never, IfAvailable or Always');
     return undefined;
   }
   return {
-    apiVersion,
+    ...others,
     command: command.includes('/') ? inFolder(command) : command,
-    args,
-    env,
-    provideClusterInfo: provideClusterInfo ?? false,
     ...(installHint ? { installHint } : {}),
     interactiveMode: mode,
   };

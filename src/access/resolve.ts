@@ -98,25 +98,8 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
   }
   checkSize(cluster, at, refuse);
   const resolvedCluster = readCluster(cluster, provider, at, refuse);
-  const applied = applyExtensions(cluster.extensions, provider, `${at}.extensions`, ignored, refuse);
-  const { args, env, appendIfNotExists, config } = applied;
-  const { apiVersion, command, provideClusterInfo, installHint, interactiveMode } = provider.execConfig;
-  return {
-    provider: provider.name,
-    cluster: resolvedCluster,
-    exec: {
-      apiVersion,
-      command,
-      args: [...args],
-      env: env.map(({ name, value }) => ({ name, value })),
-      ...(appendIfNotExists.length === 0 ? {} : { appendIfNotExists }),
-      provideClusterInfo,
-      ...(config === undefined ? {} : { config }),
-      ...(installHint ? { installHint } : {}),
-      interactiveMode,
-    },
-    ignored: listed(ignored),
-  };
+  const exec = applyExtensions(cluster.extensions, provider, `${at}.extensions`, ignored, refuse);
+  return { provider: provider.name, cluster: resolvedCluster, exec, ignored: listed(ignored) };
 }
 
 /** This is logged: one profile must not forge lines of a log, or fill it. */
