@@ -11,7 +11,7 @@ import type { PluginPolicy } from '../access/plugin-policy.ts';
 import type { PluginError } from '../errors/index.ts';
 import { redact } from '../redaction/known-secrets.ts';
 import { errnoOf } from '../util/guards.ts';
-import { fieldsOf, lineOf, type Plugin, type PluginOptions } from './plugin-call.ts';
+import { inLogs, type Plugin, type PluginOptions } from './plugin-call.ts';
 import { failure, isTransient } from './plugin-outcome.ts';
 import { type Ended, type ProcessOptions, runProcess } from './process.ts';
 
@@ -70,13 +70,14 @@ async function checkFile(
   { strictPluginFiles, warnings }: Pick<PluginOptions, 'strictPluginFiles' | 'warnings'>,
 ): Promise<void> {
   const problem = await pluginFileProblem(path);
-  const file = { name: lineOf(plugin, undefined, path), fields: fieldsOf(plugin, undefined) };
+  const { fields, line } = inLogs(plugin);
+  const file = { name: line(path), fields };
   const why = `can be replaced by another user: ${problem}`;
   if (problem && strictPluginFiles) {
     const advice = 'let only root and the user of this process write there, or mount it read-only';
     throw failure(plugin, 'PLUGIN_FILE_UNSAFE', `${why}; ${advice}`);
   }
-  const message = lineOf(plugin, undefined, `${why}; strictPluginFiles refuses it`);
+  const message = line(`${why}; strictPluginFiles refuses it`);
   warnings.set(file, 'plugin file', problem ? [{ code: 'PLUGIN_FILE_UNSAFE', key: problem, message }] : []);
 }
 

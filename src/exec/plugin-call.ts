@@ -61,20 +61,14 @@ export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginC
   return JSON.stringify([provider, apiVersion, acceptedVersions ?? null, ...run, cluster ?? null]);
 }
 
-/** The fields of a log line about a plugin. */
-export function fieldsOf({ provider, exec }: Plugin, cluster: ClusterOfError | undefined): object {
+/** What a log says of a plugin: its fields, and lines that open with the cluster that asked for a credential, and the plugin. */
+export function inLogs({ provider, origin, exec: { command } }: Plugin, cluster?: ClusterOfError) {
   const { profile, server } = cluster ?? {};
+  const named = { ...(profile === undefined ? {} : { profile }), ...(server === undefined ? {} : { server }) };
   return {
-    ...(profile === undefined ? {} : { profile }),
-    ...(server === undefined ? {} : { server }),
-    provider,
-    command: exec.command,
+    fields: { ...named, provider, command },
+    line: (message: string) => `${openingOf(cluster)}${origin}: plugin ${command}: ${message}`,
   };
-}
-
-/** Opens with the cluster and the plugin. */
-export function lineOf({ origin, exec }: Plugin, cluster: ClusterOfError | undefined, message: string): string {
-  return `${openingOf(cluster)}${origin}: plugin ${exec.command}: ${message}`;
 }
 
 /** The most that Linux takes in one string, in bytes with its final NUL (MAX_ARG_STRLEN). */

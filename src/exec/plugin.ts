@@ -10,7 +10,7 @@ import { type Credential, maxAnswerBytes } from './credential.ts';
 import { describeCredential, type Refresh } from './credential-source.ts';
 import { decodeExecCredential, encodeExecCredential } from './exec-credential.ts';
 import { runExecutable } from './executable.ts';
-import { environmentOf, fieldsOf, inputProblem, lineOf, type PluginCall, type PluginOptions } from './plugin-call.ts';
+import { environmentOf, inLogs, inputProblem, type PluginCall, type PluginOptions } from './plugin-call.ts';
 import { failure, readAnswer, shownStderr, toPluginError } from './plugin-outcome.ts';
 import type { Ended } from './process.ts';
 import { type RunHistory, withinRunLimit } from './run-limit.ts';
@@ -79,11 +79,9 @@ async function runReported(
   const { provider, exec } = call;
   const start = { runId: lastRunId, provider, command: exec.command, reason: previous.reason };
   const began = performance.now();
+  const { fields, line } = inLogs(call, previous.cluster);
   const debug = (message: string, more: object = {}) =>
-    options.logger.debug?.(
-      { ...fieldsOf(call, previous.cluster), ...start, ...more },
-      lineOf(call, previous.cluster, message),
-    );
+    options.logger.debug?.({ ...fields, ...start, ...more }, line(message));
   emit(options.observer, 'plugin-run-start', start);
   debug(`is run, reason: ${previous.reason}`);
   const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>, outcome: string) => {
@@ -114,7 +112,9 @@ async function run(
   const { response } = previous;
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
   const { environment: given, leftOut } = environmentOf(exec, options.cleanEnvironment);
-  warnOfLeftOut(call, options, previous, leftOut);
+  const { fields, line } = inLogs(call, previous.cluster);
+  const notGiven = leftOut.map((name) => ({ key: name, message: line(leftOutMessage(name)) }));
+  options.warnings.set({ name: line(''), fields }, 'left out', notGiven);
   const environment = { ...given, KUBERNETES_EXEC_INFO: execInfo };
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
@@ -126,8 +126,7 @@ async function run(
   // The search for them takes a while if there are many.
   const secrets = ended.stderr === '' ? [] : [...previous.secrets, ...secretsOf(call)];
   const log = (stderr: string) => {
-    const { cluster } = previous;
-    if (stderr !== '') options.logger.info?.(fieldsOf(call, cluster), lineOf(call, cluster, `stderr: ${stderr}`));
+    if (stderr !== '') options.logger.info?.(fields, line(`stderr: ${stderr}`));
   };
   const stderr = shownStderr(ended, secrets);
   const decode = (stdout: string) => decodeExecCredential(stdout, acceptedVersions);
@@ -141,20 +140,9 @@ async function run(
   }
 }
 
-/** The profile's variables that the plugin does not get, because the process's environment has them. */
-function warnOfLeftOut(
-  call: PluginCall,
-  { warnings }: PluginOptions,
-  { cluster }: Previous,
-  names: readonly string[],
-): void {
-  const subject = { name: lineOf(call, cluster, ''), fields: fieldsOf(call, cluster) };
-  const found = names.map((name) => {
-    const why = `the process's environment has it, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
-    return { key: name, message: lineOf(call, cluster, `is not given the profile's variable ${name}: ${why}`) };
-  });
-  warnings.set(subject, 'left out', found);
-}
+/** Of a variable of the profile that the plugin does not get. */
+const leftOutMessage = (name: string) =>
+  `is not given the profile's variable ${name}: the process's environment has it, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
 
 /** The secrets that the plugin was given, and may print. */
 function secretsOf({ exec, configured = exec, cluster }: PluginCall): readonly string[] {
