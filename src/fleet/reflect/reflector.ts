@@ -163,9 +163,9 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
       if (isListing) this.#listener.listed?.(events.filter(({ type }) => type === 'InitApply').length, bytes);
       if (version !== undefined) this.#cancelSlow();
       this.#version = version;
+      // Before the reader is told of the end: who is told by `hasSynced` may ask for it.
+      if (version !== undefined) this.problem = undefined;
       yield events as readonly ReflectorEvent<T>[]; // the caller says what the kind is
-      // Now the reader has everything.
-      if (isListing && version !== undefined) this.problem = undefined;
     }
   }
 
