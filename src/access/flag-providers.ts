@@ -1,7 +1,8 @@
 /** Turns flags into providers, by way of drafts in the shape of the provider file. Pure; reports every problem. */
 import { parseDocument } from 'yaml';
 import type { Problem } from '../errors/index.ts';
-import { type ConfiguredProvider, providerFieldPaths, providerProblems, providersSchema } from './provider-schema.ts';
+import type { ConfiguredProvider } from './provider.ts';
+import { providerFieldPaths, providerProblems, providersSchema } from './provider-schema.ts';
 import { suggestion } from './schema-problems.ts';
 
 /** A provider that is being built from flags, in the shape of the provider file. */

@@ -4,7 +4,7 @@ import { isObject } from '../util/guards.ts';
 import { isLoopback } from '../util/hosts.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import type { AccessProvider, ClusterProfile, ParsedCluster, Refuse } from './cluster-profile.ts';
-import type { ConfiguredProvider } from './provider-schema.ts';
+import type { ConfiguredProvider } from './provider.ts';
 import { nearest } from './schema-problems.ts';
 import { createGlob, isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 

@@ -18,8 +18,7 @@ import {
 import { applyExtensions } from './extensions.ts';
 import type { Json } from './json.ts';
 import { checkProfile, matchProvider, readCluster } from './profile-cluster.ts';
-import type { ApiVersion, EnvVar, InteractiveMode } from './provider.ts';
-import type { ConfiguredProvider } from './provider-schema.ts';
+import type { ApiVersion, ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
 import { fieldPath } from './schema-problems.ts';
 
 /** The result of matching a ClusterProfile with the providers: a copy, in plain JSON. */

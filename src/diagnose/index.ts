@@ -16,13 +16,13 @@ export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 export {
   type ApiVersion,
   apiVersions,
+  type ConfiguredProvider,
   type EnvVar,
   type ExecConfig,
   interactiveModes,
   type Provider,
 } from '../access/provider.ts';
 export {
-  type ConfiguredProvider,
   configureProviders,
   parseProviderFile,
   providersSchema,

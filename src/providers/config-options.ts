@@ -51,7 +51,7 @@ const schema = z.strictObject({
     .exactOptional(),
 });
 
-/** @throws {ConfigurationError} `OPTION_INVALID`, names every bad option */
+/** @internal @throws {ConfigurationError} `OPTION_INVALID`, names every bad option */
 export function readConfigOptions(options: GetConfigOptions): z.output<typeof schema> {
   checkArgument('getConfig', 'options', options, isObject, 'an object: { impersonate, preview }');
   return parseOptionsWith(schema, options);

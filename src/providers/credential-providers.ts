@@ -5,8 +5,8 @@
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile, Ignored } from '../access/cluster-profile.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from '../access/flags.ts';
-import type { Provider } from '../access/provider.ts';
-import { type ConfiguredProvider, configureProviders } from '../access/provider-schema.ts';
+import type { ConfiguredProvider, Provider } from '../access/provider.ts';
+import { configureProviders } from '../access/provider-schema.ts';
 import { printedWithoutValues, profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, ProfileError, RequestError } from '../errors/index.ts';

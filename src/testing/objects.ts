@@ -46,6 +46,7 @@ export interface ObjectsOfKind {
   readonly namespace?: string | undefined;
 }
 
+/** @internal */
 export class Objects {
   readonly #state: ApiState;
 

@@ -1,7 +1,8 @@
 /** What lint says of ClusterProfiles and of provider files. */
 
 import { isAbsolute } from 'node:path';
-import { type ConfiguredProvider, parseProviderFile, providersSchema } from '../../access/provider-schema.ts';
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import { parseProviderFile, providersSchema } from '../../access/provider-schema.ts';
 import type { ResolvedAccess } from '../../access/resolve.ts';
 import { keysOf } from '../../access/schema-problems.ts';
 import { checkYaml, type Place } from '../../access/yaml-text.ts';

@@ -18,7 +18,7 @@ export interface Status {
   readonly message: string;
 }
 
-/** The problems of the informers of an engaged cluster. */
+/** @internal The problems of the informers of an engaged cluster. */
 export function problemsOf({ informers }: Cluster): Status | undefined {
   const watches = [...informers].flatMap(({ options, problem }) =>
     problem ? [`${options.kind} (${options.apiVersion}): ${problem.reason}: ${problem.message}`] : [],

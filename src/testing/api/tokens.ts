@@ -34,6 +34,7 @@ interface Minted {
   readonly expires: number;
 }
 
+/** @internal */
 export class ServiceAccountTokens {
   readonly #state: ApiState;
   readonly #minted = new Map<string, Minted>();
