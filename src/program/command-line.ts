@@ -85,13 +85,8 @@ export function parse(
 function findVerb(name: string, program: string): Verb {
   const verb = verbs.find((one) => one.name === name);
   if (verb) return verb;
-  const known = verbs.find(({ alsoCalled = [] }) => alsoCalled.includes(name))?.name;
-  const meant =
-    known ??
-    nearestOf(
-      name,
-      verbs.map((one) => one.name),
-    );
+  const known = verbs.find(({ alsoCalled = [] }) => alsoCalled.includes(name));
+  const meant = known?.name ?? nearestOf(name, verbs);
   // What stands behind `=` may be a secret.
   throw problem(`unknown command '${name.replace(/=.*/s, '')}'`, program, meant);
 }
@@ -101,16 +96,15 @@ function unknownOption(
   specs: readonly OptionSpec[],
   called: string,
 ): Failure {
-  const meant = nearestOf(
-    name,
-    specs.map((spec) => spec.name),
-  );
+  const meant = nearestOf(name, specs);
   return problem(`unknown option '${written}'`, called, meant && `--${meant}`);
 }
 
 /** Two letters may be wrong, or one pair of them swapped; not all of a short word. */
-const nearestOf = (word: string, names: readonly string[]) =>
-  closestMatch(word, names, { maxDistance: Math.min(2, word.length - 1) });
+function nearestOf(word: string, known: readonly { readonly name: string }[]): string | undefined {
+  const names = known.map(({ name }) => name);
+  return closestMatch(word, names, { maxDistance: Math.min(2, word.length - 1) });
+}
 
 function problem(message: string, called: string, meant?: string): Failure {
   return Failure.usage(message, `${meant === undefined ? '' : `did you mean ${meant}? `}see ${called} --help`);

@@ -145,7 +145,9 @@ async function* readWatch(watch: WatchRequest): AsyncGenerator<Batch, string | u
   let { version } = watch;
   const what = `watch ${path}`;
   const parameters = {
-    ...{ watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(timeoutSeconds) },
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    timeoutSeconds: String(timeoutSeconds),
     ...(version === undefined
       ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
       : { resourceVersion: version }),

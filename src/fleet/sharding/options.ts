@@ -64,7 +64,11 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
   const server = new ApiServer(hub, clock);
   const observer = metrics?.observer;
   const context = {
-    ...{ server, clock, logger, fields: { hub: server.url }, reports: { observer, cluster: undefined } },
+    server,
+    clock,
+    logger,
+    fields: { hub: server.url },
+    reports: { observer, cluster: undefined },
     advice: ({ reason }: Restart) => (reason === 'forbidden' ? advice : ''),
   };
   const resource = { ...leaseKind, namespace, labelSelector: leaseSelector(options.name) };
