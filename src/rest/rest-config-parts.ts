@@ -45,9 +45,10 @@ export function exportKubeconfig(parts: RestConfigParts): string {
   });
 }
 
-/** Without what a kubeconfig has elsewhere, or not at all. */
-function execFields({ config: _config, appendIfNotExists: _names, ...fields }: ResolvedExec) {
-  return fields;
+/** Field by field, so that no new one gets into a file by itself. */
+function execFields(exec: ResolvedExec) {
+  const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = exec;
+  return { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode };
 }
 
 /** @internal What `inspect` shows of a config. */
