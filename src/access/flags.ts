@@ -4,8 +4,7 @@ import { isString } from '../util/guards.ts';
 import { parseDuration } from './duration.ts';
 import { finish, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { type PluginPolicy, pluginPolicySchema, policyTypes } from './plugin-policy.ts';
-import type { ConfiguredProvider } from './provider.ts';
-import { cliArgsPolicies, envVarsPolicies } from './provider.ts';
+import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
 import { nearest } from './schema-problems.ts';
 
 /**

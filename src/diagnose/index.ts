@@ -52,8 +52,7 @@ export {
   ProfileError,
 } from '../errors/index.ts';
 // Plugins, and what may be shown of them.
-export type { Credential } from '../exec/credential.ts';
-export { toRfc3339 } from '../exec/credential.ts';
+export { type Credential, toRfc3339 } from '../exec/credential.ts';
 export { type ExecCluster, toExecCluster } from '../exec/exec-credential.ts';
 export { findExecutable } from '../exec/executable.ts';
 export type { PluginCall } from '../exec/plugin-call.ts';
@@ -61,8 +60,7 @@ export { killAtExit } from '../exec/process.ts';
 export { clusterProfileKind, type FleetProfile } from '../fleet/membership/identity.ts';
 export { anyLeaseSelector } from '../fleet/sharding/names.ts';
 export type { Events } from '../observability/telemetry.ts';
-export type { ExecCredential } from '../plugin/credential-plugin.ts';
-export { loadExecCredentialFromEnv } from '../plugin/credential-plugin.ts';
+export { type ExecCredential, loadExecCredentialFromEnv } from '../plugin/credential-plugin.ts';
 export {
   checkHardened,
   joinProviders,

@@ -1,8 +1,7 @@
 /** The hub, with caches of its objects, and what its operator has to do if it does not serve them. */
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { Kind } from '../rest/api/api-server.ts';
-import { ApiServer } from '../rest/api/api-server.ts';
+import { ApiServer, type Kind } from '../rest/api/api-server.ts';
 import type { KindOf, KubernetesObject, TypeOf } from '../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
