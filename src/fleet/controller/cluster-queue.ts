@@ -14,7 +14,7 @@ export interface WorkQueueOptions {
   /** Slots of one cluster. */
   readonly perCluster: number;
   /** Slots of all clusters together. */
-  readonly places: number;
+  readonly slots: number;
   /** Called when an item can be taken. */
   ready(): void;
 }

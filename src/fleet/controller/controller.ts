@@ -88,7 +88,7 @@ class Controller {
     this.#queue = new WorkQueue({
       clock: context.clock,
       perCluster: perClusterConcurrency,
-      places: concurrency,
+      slots: concurrency,
       backoff: { ...backoff, jitter: 0 },
       ready: () => this.#pump(),
     });

@@ -1,5 +1,4 @@
 /** Serves the queues of all clusters in turn, so that no cluster delays another. */
-
 import { ClusterQueue, type Job, type Rank, ranks, turnsForInitial, type WorkQueueOptions } from './cluster-queue.ts';
 
 /**
@@ -20,7 +19,7 @@ export class WorkQueue<T> {
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
-    this.#kept = Math.floor(options.places / keptOf);
+    this.#kept = Math.floor(options.slots / keptOf);
   }
 
   /** Items that have been queued so far, for metrics. */
@@ -77,7 +76,7 @@ export class WorkQueue<T> {
 
   /** The first queue that may use a free slot. One that has to wait for another slot keeps its turn. */
   #next(rank: Rank): ClusterQueue<T> | undefined {
-    const free = this.#options.places - this.#working;
+    const free = this.#options.slots - this.#working;
     if (free <= 0) return undefined;
     const ring = this.#rings[rank];
     for (const queue of ring) {

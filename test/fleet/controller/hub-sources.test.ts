@@ -98,7 +98,7 @@ describe('a controller that watches the hub', () => {
     const watches = [{ ...templates, map: mapped }];
     const settings = readController({ name: 'follows', for: configMaps, watches, reconcile: () => {} });
     const [clock, backoff] = [new ManualClock(), { firstMs: 5, longestMs: 5, jitter: 0 }];
-    const queues = new WorkQueue<ReconcileRequest>({ clock, backoff, perCluster: 1, places: 1, ready: () => {} });
+    const queues = new WorkQueue<ReconcileRequest>({ clock, backoff, perCluster: 1, slots: 1, ready: () => {} });
     const leaves = new AbortController();
     const place = { ...clusterPlace(engaged), signal: leaves.signal };
     const context: Partial<ControllerContext> = { hub: fleet.hub, logger, clock };

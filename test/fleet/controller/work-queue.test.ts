@@ -82,7 +82,7 @@ test('a cluster that has gone leaves no item and no timer, and what is worked on
   assert.deepEqual(clock.waits, []);
 });
 
-describe('places', () => {
+describe('slots', () => {
   test('that are kept are closed to a cluster that was too slow, until it ends its work in time', () => {
     const { clusterQueue, queue, take } = startQueue(4, 4);
     const [slow, hung] = [clusterQueue('slow'), clusterQueue('hung')];
@@ -157,7 +157,7 @@ describe('places', () => {
   });
 });
 
-test('whatever happens, no item is lost, none is worked on by two, none more often than it is wanted, and no more at once than there are places', () => {
+test('whatever happens, no item is lost, none is worked on by two, none more often than it is wanted, and no more at once than there are slots', () => {
   const step = fc.record({
     what: fc.constantFrom('add', 'add', 'add initial', 'take', 'take', 'succeed', 'fail', 'requeue', 'time', 'release'),
     cluster: fc.constantFrom('a', 'b', 'c'),
@@ -179,7 +179,7 @@ test('whatever happens, no item is lost, none is worked on by two, none more oft
         working.set(job.value, job);
         const placed = [...working.values()].filter((one) => !released.has(one));
         const ofCluster = placed.filter(({ queue: one }) => one === job.queue);
-        assert.ok(placed.length <= 4 && ofCluster.length <= 2, 'more at once than there are places');
+        assert.ok(placed.length <= 4 && ofCluster.length <= 2, 'more at once than there are slots');
         const isDue = (promised.get(job.value) ?? Number.POSITIVE_INFINITY) <= clock.now();
         assert.ok(isDue || wanted.has(job.value), 'worked on once too often');
         wanted.delete(job.value);
