@@ -34,7 +34,7 @@ export type Owner =
 export type OwnersChanged = (affects: (key: string) => boolean) => void;
 
 export interface Ownership {
-  /** `key` is the result of `identify`, or `namespace/name` of an object of the hub. */
+  /** `key` is `namespace/name`: of a cluster's oldest ClusterProfile, or of an object of the hub. */
   ownerOf(key: string): Owner;
   /** This process begins to work on it. `work` distinguishes works with the same key. */
   enter(key: string, work: object): void;
