@@ -6,7 +6,7 @@ import type { Kind } from '../../rest/api/api-server.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { isObject, isString, isText } from '../../util/guards.ts';
 import { ask, type LogFields } from '../guard.ts';
-import type { Change } from '../informer/options.ts';
+import type { Change } from '../informer/pending.ts';
 import type { ReflectedResource } from '../reflect/reflector.ts';
 import type { ControllerSource, EnqueueRequest, ReconcileRequest, WrittenObject } from './options.ts';
 

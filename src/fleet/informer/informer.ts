@@ -1,5 +1,4 @@
 /** A reflector with a cache, shared by all readers of a resource on one cluster. */
-
 import { checkArgument, signalOf } from '../../errors/check-argument.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import { Changes } from '../../util/abortable.ts';
@@ -13,7 +12,8 @@ import {
 } from '../reflect/reflector.ts';
 import { inTurns } from '../reflect/turns.ts';
 import { ListSize } from './list-size.ts';
-import { type Change, type InformerEvent, type InformerOptions, Pending } from './options.ts';
+import type { InformerEvent, InformerOptions } from './options.ts';
+import { type Change, Pending } from './pending.ts';
 import { guardedIndexers, Store } from './store.ts';
 
 /** What an informer reports to the cluster or the hub that it belongs to. `changed`: `hasSynced` or `problem` may have changed. */
