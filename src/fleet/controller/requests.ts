@@ -1,4 +1,4 @@
-/** Which changes count, which caches hold an object, and which requests it leads to. Pure. */
+/** Which changes count, and which requests an object leads to. */
 import { isDeepStrictEqual } from 'node:util';
 import { checkArgument } from '../../errors/check-argument.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -7,7 +7,6 @@ import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { isObject, isString, isText } from '../../util/guards.ts';
 import { ask, type LogFields } from '../guard.ts';
 import type { Change } from '../informer/pending.ts';
-import type { ReflectedResource } from '../reflect/reflector.ts';
 import type { ControllerSource, EnqueueRequest, ReconcileRequest, WrittenObject } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {
@@ -99,63 +98,4 @@ export function passes<T extends KubernetesObject>(
 function isTrue(returned: unknown): boolean {
   if (typeof returned === 'boolean') return returned;
   throw new TypeError('it returned neither true nor false, and counts as true');
-}
-
-type Selectors = Pick<ReflectedResource, 'namespace' | 'labelSelector' | 'fieldSelector'>;
-
-interface Labelled {
-  readonly metadata?: { readonly namespace?: string; readonly labels?: Readonly<Record<string, string>> | null };
-}
-
-export function isSelected({ namespace, labelSelector, fieldSelector }: Selectors, object: Labelled): boolean {
-  const { metadata } = object;
-  if (namespace !== undefined && namespace !== metadata?.namespace) return false;
-  if (labelSelector && !matchesLabels(labelSelector, metadata?.labels ?? {})) return false;
-  return !fieldSelector || matchesFields(fieldSelector, object);
-}
-
-/** `a=b,c!=d,e in (f,g),h notin (i),j,!k`, as apimachinery reads it. */
-function matchesLabels(selector: string, labels: Readonly<Record<string, string>>): boolean {
-  // Commas within parentheses separate values.
-  return selector.split(/,(?![^(]*\))/).every((requirement) => {
-    const {
-      not,
-      key = '',
-      operator,
-      values,
-    } = /^\s*(?<not>!?)\s*(?<key>[^\s!=<>,()]+)\s*(?:(?<operator>==?|!=|<|>|\bin\b|\bnotin\b)\s*(?<values>.*?))?\s*$/.exec(
-      requirement,
-    )?.groups ?? {};
-    const label = Object.hasOwn(labels, key) ? labels[key] : undefined;
-    const wanted = (values ?? '')
-      .replace(/^\(|\)$/g, '')
-      .split(',')
-      .map((value) => value.trim());
-    switch (operator) {
-      case '=':
-      case '==':
-      case 'in':
-        return label !== undefined && wanted.includes(label);
-      case '!=':
-      case 'notin':
-        return label === undefined || !wanted.includes(label);
-      case '<':
-        return label !== undefined && Number(label) < Number(values);
-      case '>':
-        return label !== undefined && Number(label) > Number(values);
-      default:
-        return (label !== undefined) !== (not === '!');
-    }
-  });
-}
-
-/** `metadata.name=a,status.phase!=Running`: an absent field is empty. */
-function matchesFields(selector: string, object: object): boolean {
-  return selector.split(/(?<!\\),/).every((requirement) => {
-    const [, path = '', operator, value = ''] = /^(.*?)(==?|!=)(.*)$/s.exec(requirement) ?? [];
-    let field: unknown = object;
-    for (const name of path.trim().split('.')) field = Object(field)[name];
-    const isEqual = String(field ?? '') === value.replace(/\\(.)/g, '$1');
-    return operator === '!=' ? !isEqual : isEqual;
-  });
 }

@@ -6,7 +6,8 @@ import type { Clock } from '../clock.ts';
 import type { Informer } from '../informer/informer.ts';
 import { isVersion } from '../reflect/events.ts';
 import type { WrittenObject } from './options.ts';
-import { isOfKind, isSelected } from './requests.ts';
+import { isOfKind } from './requests.ts';
+import { isSelected } from './selectors.ts';
 
 /** Milliseconds that a reconcile waits for its caches. */
 const longestWaitMs = 10_000;
