@@ -86,7 +86,7 @@ export async function judgePlugin(
   const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(executable.path).catch(() => undefined);
   let ended: Ended | undefined;
   let failure: PluginError | undefined;
-  const previous = {
+  const context = {
     reason: 'first',
     secrets: [],
     history: {},
@@ -96,7 +96,7 @@ export async function judgePlugin(
   } as const;
   const options = silentOptions(given, signal);
   const began = performance.now();
-  const credential = await runPlugin(pluginCall, options, previous).catch((error: unknown) => {
+  const credential = await runPlugin(pluginCall, options, context).catch((error: unknown) => {
     signal.throwIfAborted();
     if (!(error instanceof PluginError)) throw error;
     failure = error;

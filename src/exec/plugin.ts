@@ -16,7 +16,7 @@ import type { Ended } from './process.ts';
 import { type RunHistory, withinRunLimit } from './run-limit.ts';
 
 /** Why the plugin runs, and the history of its runs. */
-export interface Previous extends Refresh {
+export interface RunContext extends Refresh {
   /** How the last run of its input ended. */
   readonly history: RunHistory;
   /** Receives the end of the process before its answer is read. It holds the answer, so it must never be logged. */
@@ -27,12 +27,12 @@ export interface Previous extends Refresh {
 export async function runPlugin(
   call: PluginCall,
   options: PluginOptions,
-  previous: Previous = { reason: 'first', secrets: [], history: {} },
+  context: RunContext = { reason: 'first', secrets: [], history: {} },
 ): Promise<Credential> {
   const { signal, maxConcurrentPlugins: limit } = options;
-  const { history } = previous;
+  const { history } = context;
   const interactive = decideInteraction(call);
-  const work = () => runReported(call, options, previous, interactive);
+  const work = () => runReported(call, options, context, interactive);
   try {
     if (interactive) return await abortable(() => afterLastPrompt(work), signal);
     return await withinRunLimit({ signal, limit, accessType: call.provider, history }, work);
@@ -72,25 +72,25 @@ let lastRunId = 0;
 async function runReported(
   call: PluginCall,
   options: PluginOptions,
-  previous: Previous,
+  context: RunContext,
   interactive: boolean,
 ): Promise<Credential> {
   lastRunId += 1;
   const { provider, exec } = call;
-  const start = { runId: lastRunId, provider, command: exec.command, reason: previous.reason };
+  const start = { runId: lastRunId, provider, command: exec.command, reason: context.reason };
   const began = performance.now();
-  const { fields, line } = inLogs(call, previous.cluster);
+  const { fields, line } = inLogs(call, context.cluster);
   const debug = (message: string, more: object = {}) =>
     options.logger.debug?.({ ...fields, ...start, ...more }, line(message));
   emit(options.observer, 'plugin-run-start', start);
-  debug(`is run, reason: ${previous.reason}`);
+  debug(`is run, reason: ${context.reason}`);
   const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>, outcome: string) => {
     const durationMs = performance.now() - began;
     emit(options.observer, 'plugin-run-end', { ...start, ...how, durationMs });
     debug(`${outcome} (after ${Math.round(durationMs)} ms)`, { ...how, durationMs });
   };
   try {
-    const credential = await run(call, options, previous, interactive);
+    const credential = await run(call, options, context, interactive);
     end({ state: 'ok', exitCode: 0 }, `gave ${describeCredential(credential)}`);
     return credential;
   } catch (error) {
@@ -105,14 +105,14 @@ async function runReported(
 async function run(
   call: PluginCall,
   options: PluginOptions,
-  previous: Previous,
+  context: RunContext,
   interactive: boolean,
 ): Promise<Credential> {
   const { exec, cluster, acceptedVersions = [exec.apiVersion] } = call;
-  const { response } = previous;
+  const { response } = context;
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
   const { environment: given, leftOut } = environmentOf(exec, options.cleanEnvironment);
-  const { fields, line } = inLogs(call, previous.cluster);
+  const { fields, line } = inLogs(call, context.cluster);
   const notGiven = leftOut.map((name) => ({ key: name, message: line(leftOutMessage(name)) }));
   options.warnings.set({ name: line(''), fields }, 'left out', notGiven);
   const environment = { ...given, KUBERNETES_EXEC_INFO: execInfo };
@@ -122,9 +122,9 @@ async function run(
   const timeoutMs = interactive ? undefined : options.pluginTimeoutMs;
   const settings = { args: exec.args, env: environment, timeoutMs, maxBytes: maxAnswerBytes, stop };
   const ended = await runExecutable(call, settings, options);
-  previous.onEnded?.(ended);
+  context.onEnded?.(ended);
   // The search for them takes a while if there are many.
-  const secrets = ended.stderr === '' ? [] : [...previous.secrets, ...secretsOf(call)];
+  const secrets = ended.stderr === '' ? [] : [...context.secrets, ...secretsOf(call)];
   const log = (stderr: string) => {
     if (stderr !== '') options.logger.info?.(fields, line(`stderr: ${stderr}`));
   };
