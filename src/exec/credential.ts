@@ -177,7 +177,7 @@ function tryTo<T>(make: () => T): T | undefined {
 const pattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
 /** `0001-01-01T00:00:00Z`, Go's zero time: an expiry that means "never". */
-export const zeroTime = -62_135_596_800_000;
+const zeroTime = -62_135_596_800_000;
 
 /**
  * Reads an RFC 3339 time with a zone into milliseconds since 1970; `undefined` for anything else.

@@ -121,7 +121,7 @@ function merge(object: JsonObject, patch: JsonObject): JsonObject {
 }
 
 /** A strategic merge patch is a merge patch but for lists and directives, which the kind's schema explains. Throws a 400 or 501. */
-export function strategicMergePatch(object: JsonObject, patch: Json): JsonObject {
+function strategicMergePatch(object: JsonObject, patch: Json): JsonObject {
   if (isObject(patch) && needsSchema(patch)) {
     throw notImplemented(
       'lists and $-directives in a strategic merge patch, as it knows no schemas: send a JSON patch or a merge patch',
