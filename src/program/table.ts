@@ -1,4 +1,4 @@
-/** What the program prints: tables, lines side by side, and output that a closed pipe ends. */
+/** What the program prints: tables, JSON and YAML; and work on many items side by side, whose results come in order. */
 import { pMapIterable, pMapStop } from 'p-map';
 import stringWidth from 'string-width';
 import { Document, visit } from 'yaml';
