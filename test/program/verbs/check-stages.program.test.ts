@@ -1,8 +1,6 @@
 // Each stage of a check, beside servers that answer in odd ways.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import { createCertificateAuthority } from '../../../src/testing/index.ts';
@@ -14,7 +12,7 @@ import { profileOf } from '../../fixtures/operated-fleet.ts';
 import { runProgram } from '../../fixtures/program.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
 import { placeAt, tlsOptions } from '../../fixtures/raw-h2.ts';
-import { ended, print, shellPlugin } from '../../fixtures/script.ts';
+import { print, shellPlugin } from '../../fixtures/script.ts';
 
 interface Checked {
   readonly code?: string;
@@ -343,44 +341,5 @@ describe('clusterprofile check', () => {
       /\(401\); the client certificate is of me, by other-ca, until 20.*Z\n.*trusts other-ca for clients \(--client-ca-file\)/,
     );
     assert.doesNotMatch(stdout, /PRIVATE KEY/);
-  });
-
-  // The plugin's own limit is the shorter one, and the longer one.
-  for (const [timeout, pluginTimeout] of [
-    ['20s', '2s'],
-    ['2s', '20s'],
-  ] as const) {
-    const title = `with --timeout ${timeout} and --clusterprofile-plugin-timeout ${pluginTimeout}`;
-    test(`names a plugin that hangs, shows what it wrote, and leaves no process, ${title}`, async (t) => {
-      const code = `echo $$ > "$DIR/pid"; echo "asks sts with token=${'s3cr3t'.repeat(4)}" >&2; exec sleep 100`;
-      const profiles = { hangs: { server: 'https://127.0.0.1:1' } };
-      const args = ['hangs', '--timeout', timeout, '--clusterprofile-plugin-timeout', pluginTimeout];
-      const { stdout, exitCode, plugin } = await check(t, profiles, { code, args });
-      const killed =
-        /FAIL {2}plugin .* PLUGIN_TIMEOUT: \/.*: did not end within 2000 ms and was killed: .*\n +stderr: asks sts with token=/;
-      assert.match(stdout, killed);
-      assert.match(stdout, /\n +a plugin may take the lesser of --timeout and --clusterprofile-plugin-timeout\n/);
-      assert.doesNotMatch(stdout, /s3cr3t/);
-      assert.equal(exitCode, 12);
-      await ended(t, Number(await readFile(join(plugin.folder, 'pid'), 'utf8')));
-    });
-  }
-
-  test('names a plugin that waited for its turn behind others that hang', async (t) => {
-    const plugin = await shellPlugin(t, 'exec sleep 100');
-    const types = ['a', 'b', 'c', 'd', 'e'];
-    const input = JSON.stringify({
-      kind: 'List',
-      items: types.map((type) => profileOf(type, type, { server: 'https://127.0.0.1:1' })),
-    });
-    const providers = types.flatMap((type) => ['--clusterprofile-access-provider', `${type}=${plugin.command}`]);
-    const args = ['--timeout', '1s', '--clusterprofile-max-concurrent-runs', '1', ...providers];
-    const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...args], { input });
-    // One was run, and the others waited.
-    const timeouts = stdout.match(/PLUGIN_TIMEOUT: \S+: (?:did not end|gave no answer) /g);
-    assert.equal(timeouts?.length, types.length + 1);
-    assert.match(stdout, /\n {3}5 x PLUGIN_TIMEOUT: .* \(fleet\/a, fleet\/b, fleet\/c and 2 more\)$/);
-    assert.match(stdout, /gave no answer in time: it waits for this terminal, or behind other plugins that hang\n/);
-    assert.equal(exitCode, 12);
   });
 });

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
 import { runProgram, startProgram } from '../../fixtures/program.ts';
+import { ended, shellPlugin } from '../../fixtures/script.ts';
 import { until } from '../../fixtures/until.ts';
 
 describe('clusterprofile check on ten clusters, of which four are broken in different ways', () => {
@@ -110,5 +113,48 @@ describe('clusterprofile check', () => {
         assert.match(stderr, expected);
       }),
     );
+  });
+});
+
+describe('clusterprofile check beside plugins that hang', () => {
+  // The plugin's own limit is the shorter one, and the longer one.
+  for (const [timeout, pluginTimeout] of [
+    ['20s', '2s'],
+    ['2s', '20s'],
+  ] as const) {
+    const title = `with --timeout ${timeout} and --clusterprofile-plugin-timeout ${pluginTimeout}`;
+    test(`names a plugin that hangs, shows what it wrote, and leaves no process, ${title}`, async (t) => {
+      const code = `echo $$ > "$DIR/pid"; echo "asks sts with token=${'s3cr3t'.repeat(4)}" >&2; exec sleep 100`;
+      const plugin = await shellPlugin(t, code);
+      const input = JSON.stringify(profileOf('hangs', 'google', { server: 'https://127.0.0.1:1' }));
+      const provider = ['--clusterprofile-access-provider', `google=${plugin.command}`];
+      const args = ['--timeout', timeout, '--clusterprofile-plugin-timeout', pluginTimeout, ...provider];
+      const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...args], { input });
+      const killed =
+        /FAIL {2}plugin .* PLUGIN_TIMEOUT: \/.*: did not end within 2000 ms and was killed: .*\n +stderr: asks sts with token=/;
+      assert.match(stdout, killed);
+      assert.match(stdout, /\n +a plugin may take the lesser of --timeout and --clusterprofile-plugin-timeout\n/);
+      assert.doesNotMatch(stdout, /s3cr3t/);
+      assert.equal(exitCode, 12);
+      await ended(t, Number(await readFile(join(plugin.folder, 'pid'), 'utf8')));
+    });
+  }
+
+  test('names a plugin that waited for its turn behind others that hang', async (t) => {
+    const plugin = await shellPlugin(t, 'exec sleep 100');
+    const types = ['a', 'b', 'c', 'd', 'e'];
+    const input = JSON.stringify({
+      kind: 'List',
+      items: types.map((type) => profileOf(type, type, { server: 'https://127.0.0.1:1' })),
+    });
+    const providers = types.flatMap((type) => ['--clusterprofile-access-provider', `${type}=${plugin.command}`]);
+    const args = ['--timeout', '1s', '--clusterprofile-max-concurrent-runs', '1', ...providers];
+    const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...args], { input });
+    // One was run, and the others waited.
+    const timeouts = stdout.match(/PLUGIN_TIMEOUT: \S+: (?:did not end|gave no answer) /g);
+    assert.equal(timeouts?.length, types.length + 1);
+    assert.match(stdout, /\n {3}5 x PLUGIN_TIMEOUT: .* \(fleet\/a, fleet\/b, fleet\/c and 2 more\)$/);
+    assert.match(stdout, /gave no answer in time: it waits for this terminal, or behind other plugins that hang\n/);
+    assert.equal(exitCode, 12);
   });
 });
