@@ -1,5 +1,4 @@
 /** Events about the objects of a cluster (`events.k8s.io/v1`), as client-go's event broadcaster writes them: best effort. */
-
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { z } from 'zod';

@@ -1,5 +1,4 @@
 /** The fleet connects the hub, the lifecycle of each cluster, and the controllers. */
-
 import { checkArgument, signalOf } from '../errors/check-argument.ts';
 import { FleetError } from '../errors/index.ts';
 import { askSafely } from '../observability/callbacks.ts';

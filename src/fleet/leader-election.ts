@@ -3,7 +3,6 @@
  * never compared. A process that waits counts from the moment when it saw the last change. The holder counts from the moment before its
  * last successful request. So the holder always ends first.
  */
-
 import { FleetError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';

@@ -2,7 +2,6 @@
  * The lifecycle of the cluster of one ClusterProfile: decides when it is engaged, retried and disengaged. Takes one step at a time, and
  * looks at the desired state again after each. Waits for no other lifecycle.
  */
-
 import { reasonOf } from '../../observability/callbacks.ts';
 import { codeFieldOf } from '../../util/guards.ts';
 import { Wait } from '../clock.ts';

@@ -2,7 +2,6 @@
  * One engagement of a cluster: gets a credential, sends a first request, calls the `onEngage` functions, and at the end drains the work
  * and closes the config. Decides nothing.
  */
-
 import { FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';

@@ -1,5 +1,4 @@
 /** The events of a reflector, and how they are read from a server's lists and watches. */
-
 import type { Kind } from '../../rest/api/api-server.ts';
 import { MalformedResponse, parseJson } from '../../rest/api/api-status.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';

@@ -2,7 +2,6 @@
  * Lists and watches one resource on one server: decides which requests to make, where to resume after a failure, and how long to
  * wait. Yields groups of events, and waits for a slow reader.
  */
-
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
