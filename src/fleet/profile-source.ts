@@ -60,10 +60,12 @@ export class ProfileSource {
         this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem !== undefined),
     );
     if (signal.aborted) return;
-    if (this.#placement) followPlacement(this.#placement, listener, logger);
-    for (const informer of this.#profiles) {
-      informer.subscribe(({ key, after }) => listener.profile(key, after));
-    }
+    const subscribed = this.#profiles.map((informer) =>
+      informer.subscribe(({ key, after }) => listener.profile(key, after)),
+    );
+    if (this.#placement) subscribed.push(followPlacement(this.#placement, listener, logger));
+    // The caches of the hub go on.
+    for (const end of subscribed) signal.addEventListener('abort', end, { once: true });
     // Sorted by age, so that the first of several profiles of one cluster is reported first.
     const there = this.#profiles.flatMap((informer) =>
       informer.list().map((profile) => {
@@ -108,14 +110,14 @@ export class ProfileSource {
   }
 }
 
-function followPlacement(informer: Informer<PlacementDecision>, listener: ProfileListener, logger: Logger): void {
+function followPlacement(informer: Informer<PlacementDecision>, listener: ProfileListener, logger: Logger): () => void {
   let placed: Placed = new Map();
   const look = () => {
     placed = placedClusters(informer.list(), placed);
     listener.placed(new Set([...placed.values()].flat()));
   };
   guard(logger, {}, 'PlacementDecisions', look);
-  informer.subscribe(look);
+  return informer.subscribe(look);
 }
 
 /** `multicluster.x-k8s.io/v1alpha1`: one slice of a decision. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ConfigMap, configMaps, map } from '../fixtures/controllers.ts';
-import { startHub } from '../fixtures/fleet-hub.ts';
+import { profileKind, startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -21,6 +21,27 @@ describe('fleet.hub', () => {
     await running;
     assert.equal(informer.get('a', 'default')?.data?.x, 'y', 'it stays readable');
     assert.throws(() => fleet.hub.informer({ ...configMaps, namespace: 'other' }), { code: 'FLEET_CLOSED' });
+  });
+
+  test('has the profiles until the fleet ends, which asks nothing about those that change meanwhile', async (t) => {
+    const { hub, publish, run } = await startHub(t);
+    hub.add(map('a'));
+    const asked: string[] = [];
+    const fleet = run({ select: ({ metadata: { name } }) => asked.push(name) > 0 });
+    const work = Promise.withResolvers<void>();
+    let isWorking = false;
+    const reconcile = () => {
+      isWorking = true;
+      return work.promise;
+    };
+    fleet.controller({ name: 'slow', for: { ...configMaps, on: 'hub' }, reconcile });
+    await until(t, () => isWorking);
+    const closing = fleet.close();
+    publish('late', 'https://x');
+    await until(t, () => fleet.hub.informer(profileKind).list().length === 1);
+    work.resolve();
+    await closing;
+    assert.deepEqual(asked, []);
   });
 
   test('ends its caches also where the fleet never ran', async (t) => {
