@@ -1,4 +1,4 @@
-/** What a shared fleet reports of its shards and Leases: to its listener, as events, and in the log. */
+/** What a shared fleet reports of its shards and Leases: as events, and in the log. */
 import { reasonOf } from '../../observability/callbacks.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { emit, type LeaseFailed } from '../telemetry.ts';
