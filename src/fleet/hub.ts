@@ -30,8 +30,6 @@ export class Hub {
   /** For every client of client-node. The fleet does not close it. */
   readonly config: RestConfig;
   /** @internal */
-  readonly server: ApiServer;
-  /** @internal */
   readonly informers: Informers;
   readonly #fenced = new WeakMap<Fence, RestConfig>();
   /** Of its configs. */
@@ -41,7 +39,6 @@ export class Hub {
   constructor({ config, clock, logger, observer, signal, changed }: HubParts) {
     const server = new ApiServer(config, clock);
     this.config = config;
-    this.server = server;
     this.#dispatchers.add(config.dispatcher);
     const fields = { hub: server.url };
     const context = { server, clock, logger, fields, reports: { observer, cluster: undefined }, advice };

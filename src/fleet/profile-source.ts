@@ -24,7 +24,6 @@ export interface ProfileListener {
 }
 
 export class ProfileSource {
-  readonly #hub: Hub;
   readonly #logger: Logger;
   readonly #profiles: readonly Informer<FleetProfile>[];
   readonly #placement: Informer<PlacementDecision> | undefined;
@@ -34,7 +33,6 @@ export class ProfileSource {
   /** `changes` are told when a cache of the hub has synced or fails, and when the signal aborts. */
   constructor(hub: Hub, options: ProfileSourceOptions, changes: Changes, signal: AbortSignal) {
     const { namespaces, labelSelector, placement, logger } = options;
-    this.#hub = hub;
     this.#logger = logger;
     this.#changes = changes;
     this.#signal = signal;
@@ -75,7 +73,7 @@ export class ProfileSource {
     );
     for (const { informer, key } of there.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))) {
       // It may have changed or been deleted meanwhile.
-      await inTurn(this.#hub.server, 0, () =>
+      await inTurn(this, 0, () =>
         guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => listener.profile(key, informer.getByKey(key))),
       );
     }
