@@ -20,13 +20,13 @@ const allOptions = [...frameOptions, ...specsOf(commonOptions), ...verbs.flatMap
 export function readWords(words: readonly string[], more: readonly OptionSpec[] = []) {
   const specs = [...allOptions, ...more];
   const args = words.flatMap((word) => {
-    const [, option, value = ''] = /^(--?[a-z-]+)=(.*)$/is.exec(word) ?? [];
+    const [, option = '', value = ''] = /^(--?[a-z-]+)=(.*)$/is.exec(word) ?? [];
     const spec = specs.find(({ name, short }) => option === `--${name}` || option === `-${short}`);
     if (!spec) return word;
     // kubectl takes `-o=json` as well as `-o json`, `--watch=true` as well as `--watch`, and `-v=6`.
-    if (spec.value !== undefined) return `--${spec.name}=${value}`;
+    if (spec.value !== undefined) return option.startsWith('--') ? word : [option, value];
     if (/^(?:false|0)$/.test(value)) return [];
-    if (/^(?:true|\d+)$/.test(value)) return `--${spec.name}`;
+    if (/^(?:true|\d+)$/.test(value)) return option;
     throw Failure.usage(`${option} takes no value but true and false`);
   });
   const options = Object.fromEntries(

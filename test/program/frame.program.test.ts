@@ -59,6 +59,7 @@ describe('clusterprofile', () => {
       [['get', '--as-group', 'a'], '--as-group needs --as', 'name the user too'],
       [['get', '--outptu'], "unknown option '--outptu'", 'did you mean --output? see clusterprofile get --help'],
       [['get', '-x'], "unknown option '-x'", 'see clusterprofile get --help'],
+      [['shards', '-l=a=b'], "unknown option '-l'", 'see clusterprofile shards --help'],
       [['get', '-o', 'jsn'], '--output jsn: must be one of json, yaml, wide, name', 'see clusterprofile get --help'],
       [['check', 'get', '--token=s3cret'], "unknown option '--token'", 'see clusterprofile check --help'],
       [['token=s3cret'], "unknown command 'token'", 'see clusterprofile --help'],
