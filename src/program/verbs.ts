@@ -241,7 +241,7 @@ const table: Readonly<Record<string, Omit<Verb, 'name'>>> = {
   shards: {
     summary: 'show which replica of a controller works on which clusters',
     description:
-      "Shows the shards of sharded fleets from the Leases on the hub: owner, state, last renewal and number of ClusterProfiles. A cluster's shard is computed from NAMESPACE/NAME, which is wrong for fleets with the option identify. This machine's clock decides whether a Lease has expired.",
+      "Shows the shards of sharded fleets from the Leases on the hub: owner, state, last renewal and number of ClusterProfiles. The shard of each is computed from NAMESPACE/NAME; if several describe one cluster, that of the oldest counts. This machine's clock decides whether a Lease has expired.",
     options: {
       ...hubOptions,
       '-A, --all-namespaces': 'Leases in all namespaces',

@@ -4,7 +4,6 @@
 //
 // With --hostile 20 of 100 clusters send as much as is read instead: lists without an end, objects of 8 MB, floods of events. The
 // fleet without faults has them in another process beside it, so that both are short of the same processors.
-
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ConfigMap, configMaps, map } from '../fixtures/controllers.ts';
+import { type ConfigMap, configMaps, gate, map } from '../fixtures/controllers.ts';
 import { profileKind, startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
@@ -28,18 +28,14 @@ describe('fleet.hub', () => {
     hub.add(map('a'));
     const asked: string[] = [];
     const fleet = run({ select: ({ metadata: { name } }) => asked.push(name) > 0 });
-    const work = Promise.withResolvers<void>();
-    let isWorking = false;
-    const reconcile = () => {
-      isWorking = true;
-      return work.promise;
-    };
+    const work = gate(t);
+    const reconcile = t.mock.fn(() => work.promise);
     fleet.controller({ name: 'slow', for: { ...configMaps, on: 'hub' }, reconcile });
-    await until(t, () => isWorking);
+    await until(t, () => reconcile.mock.callCount() > 0);
     const closing = fleet.close();
     publish('late', 'https://x');
     await until(t, () => fleet.hub.informer(profileKind).list().length === 1);
-    work.resolve();
+    work.open();
     await closing;
     assert.deepEqual(asked, []);
   });

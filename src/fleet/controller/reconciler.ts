@@ -87,7 +87,7 @@ export class Reconciler {
       abort.abort(late);
       cancel = clock.after(graceMs, () => {
         const fields = this.#fields(place, job.value);
-        logger.warn(fields, `${message}, nor when its signal aborted: it goes on without its place`);
+        logger.warn(fields, `${message}, nor when its signal aborted: it goes on, and its slot is free for another`);
         job.release();
       });
     });

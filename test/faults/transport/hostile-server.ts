@@ -1,5 +1,4 @@
 // A TLS server that speaks HTTP/1.1 and HTTP/2 and misbehaves at random: while it is connected to, between frames, in a request.
-
 import { createServer as createHttpServer } from 'node:http';
 import { performServerHandshake } from 'node:http2';
 import { type AddressInfo, createServer, type Socket } from 'node:net';

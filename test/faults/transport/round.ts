@@ -1,5 +1,4 @@
 // One round: hostile servers, a hundred requests of every kind, aborts, rotations and closing, and then a look at what is left.
-
 import { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';

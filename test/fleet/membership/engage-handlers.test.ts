@@ -79,12 +79,9 @@ describe('an onEngage function', () => {
       const clock = new ManualClock();
       const fleet = run({ clock });
       if (isLate) await until(t, () => stateOf(fleet, 'one') === 'Engaged ENGAGED');
-      const told = Promise.withResolvers<void>();
-      fleet.onEngage(() => {
-        told.resolve();
-        return new Promise(() => {});
-      });
-      await told.promise;
+      const handler = t.mock.fn(() => new Promise(() => {}));
+      fleet.onEngage(handler);
+      await until(t, () => handler.mock.callCount() > 0);
       clock.advance(60_000);
       await until(t, () => stateOf(fleet, 'one') === 'Backoff HANDLERS/TIMEOUT');
       assert.match(fleet.list()[0]?.message ?? '', /start long work without waiting for it/);
