@@ -77,7 +77,8 @@ export function parse(
   }
   const most = expected === '' ? 0 : 1;
   if (args.length > most && !expected.includes('...')) {
-    throw problem(`too many arguments for '${verb.name}': expected ${most}, and got ${args.length}`, called);
+    const got = args.map((word) => word.replace(/=.*/s, '')).join(' ');
+    throw problem(`too many arguments for '${verb.name}': expected ${most}, and got ${args.length}: ${got}`, called);
   }
   return { verb, args, options };
 }
