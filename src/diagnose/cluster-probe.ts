@@ -16,12 +16,19 @@ import { isString } from '../util/guards.ts';
 import { unbracket } from '../util/hosts.ts';
 import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
-import { describeCertificate } from './certificate.ts';
+import { describeGiven, describeRefused, describeServerCertificate } from './credential-facts.ts';
 import { checkPermissions, type Right } from './permissions.ts';
 import type { destinationOf } from './plugin-run.ts';
 import { listAt, type Profile, textAt } from './profile.ts';
-import { describeGiven, describeRefused } from './refused-credential.ts';
-import { type Found, isAnonymous, notAnApiServer, refuseUnavailable, StageFailure } from './stages.ts';
+import {
+  type Found,
+  isAnonymous,
+  notAnApiServer,
+  refuseUnavailable,
+  StageFailure,
+  type StageName,
+  type Step,
+} from './stages.ts';
 
 /** Milliseconds for the proxy, as the library has it. */
 const connectMs = 10_000;
@@ -30,7 +37,16 @@ const afterLimitMs = 3_000;
 /** The most bytes of a text that the cluster or the profile has written. */
 const maxBytes = 512;
 
-/** The methods are the stages, in their order: some use what an earlier one has found. */
+export interface ProbeOptions {
+  /** What the identity has to be allowed. Without it, permissions are not looked at. */
+  readonly rights?: readonly Right[] | undefined;
+  readonly signal: AbortSignal;
+  /** Called when a stage begins. */
+  readonly onStage?: (profile: string, stage: StageName) => void;
+  /** Asks for the ID of the cluster too. */
+  readonly identify?: boolean | undefined;
+}
+
 export class ClusterProbe {
   readonly #cluster: ResolvedCluster;
   readonly #call: PluginCall;
@@ -51,15 +67,29 @@ export class ClusterProbe {
     this.#client = new ApiClient(this.#dispatcher);
   }
 
-  /** Runs it, unless another cluster's check has the same credential already. */
-  async plugin(policy: string): Promise<Found> {
-    this.#credential = await this.#own(() => this.#getCredential());
+  /** In their order: some use what an earlier one has found. */
+  stages(profile: Profile, policy: string, { rights, identify }: ProbeOptions): readonly Step[] {
+    return [
+      ['plugin', () => this.#getCredential(policy)],
+      ['proxy', () => this.#proxy()],
+      ['connection', () => this.#connect()],
+      ['authentication', () => this.#authenticate()],
+      ['identity', () => this.#identity()],
+      ['version', () => this.#version(profile, identify)],
+      ['ready', () => this.#ready()],
+      ...(rights ? [['permissions', () => checkPermissions(this.#client, rights, this.#signal)] as const] : []),
+    ];
+  }
+
+  /** Runs the plugin, unless another cluster's check has the same credential already. */
+  async #getCredential(policy: string): Promise<Found> {
+    this.#credential = await this.#own(() => this.#runPlugin());
     const { path } = await findExecutable(this.#call.exec.command, process.env.PATH ?? '');
     return describeGiven(this.#credential, `${path} (policy ${policy})`, Date.now());
   }
 
   /** Goes through the proxy to the server, if there is one. */
-  async proxy(): Promise<Found> {
+  async #proxy(): Promise<Found> {
     const { server, proxyUrl, certificateAuthorityData } = this.#cluster;
     const url = new URL(server);
     const text = proxyUrlFor(url, proxyUrl, process.env);
@@ -87,7 +117,7 @@ export class ClusterProbe {
   }
 
   /** One connection of its own, to see the server's certificate. */
-  async connection(): Promise<Found> {
+  async #connect(): Promise<Found> {
     const { protocol, host } = new URL(this.#cluster.server);
     if (protocol === 'http:') {
       return { message: `${host}, in the clear`, warnings: ['it is not encrypted: use https'] };
@@ -101,11 +131,11 @@ export class ClusterProbe {
     const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
     socket.destroy();
     if (!certificate) return { message: host };
-    return { ...describeCertificate(certificate, this.#cluster) };
+    return describeServerCertificate(certificate, this.#cluster);
   }
 
   /** Asks the cluster for the identity of the credential. */
-  async authentication(): Promise<Found> {
+  async #authenticate(): Promise<Found> {
     const post = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const answer = await this.#client.request('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
       signal: this.#signal,
@@ -128,7 +158,7 @@ export class ClusterProbe {
     return { message: 'the credential is accepted' };
   }
 
-  async identity(): Promise<Found> {
+  async #identity(): Promise<Found> {
     const answer = this.#review;
     if (!answer) throw new StageFailure('there is no answer');
     const { statusCode, isNotFound, message } = answer;
@@ -147,10 +177,11 @@ export class ClusterProbe {
   }
 
   /** What it runs, beside what its profile says. */
-  async version({ status }: Profile): Promise<Found> {
+  async #version({ status }: Profile, identify = false): Promise<Found> {
     const answer = await this.#client.request('/version', { signal: this.#signal });
     const { statusCode, body, message } = answer;
     refuseUnavailable(answer);
+    if (identify) await this.#identify();
     if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true };
     const version = textAt(body, 'gitVersion');
     if (statusCode !== 200 || version === undefined) throw notAnApiServer(answer);
@@ -162,7 +193,7 @@ export class ClusterProbe {
   }
 
   /** Asks the API server for its own checks. */
-  async ready(): Promise<Found> {
+  async #ready(): Promise<Found> {
     const answer = await this.#client.request('/readyz?verbose', { signal: this.#signal });
     const { statusCode, text } = answer;
     const checks = [...text.matchAll(/^\[-\].*$/gm)].map(([line]) => line.replace(/: reason withheld$/, ''));
@@ -183,7 +214,7 @@ export class ClusterProbe {
   }
 
   /** KEP-2149: the cluster's own property, else the UID of its namespace kube-system. Neither has to be readable. */
-  async identify(): Promise<void> {
+  async #identify(): Promise<void> {
     const get = async (path: string) => (await this.#client.request(path, { signal: this.#signal })).body;
     try {
       const groupVersion = textAt(await get('/apis/about.k8s.io'), 'preferredVersion', 'groupVersion');
@@ -207,15 +238,11 @@ export class ClusterProbe {
     );
   }
 
-  async permissions(rights: readonly Right[]): Promise<Found> {
-    return checkPermissions(this.#client, rights, this.#signal);
-  }
-
   async close(): Promise<void> {
     await this.#dispatcher.close();
   }
 
-  async #getCredential(): Promise<Credential> {
+  async #runPlugin(): Promise<Credential> {
     const { source } = this.#dispatcher.connection();
     const running = (async () => source.get(this.#dispatcher.log))();
     try {

@@ -14,7 +14,6 @@ export { type MergedKubeconfig, mergeKubeconfigs, refuseProblems } from '../acce
 export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 // What a controller's configuration and its profiles mean.
 export {
-  type ApiVersion,
   apiVersions,
   type ConfiguredProvider,
   type EnvVar,
@@ -89,7 +88,7 @@ export {
   onlyContext,
   openKubeconfig,
 } from './api-client.ts';
-export { formatDuration } from './certificate.ts';
+export { formatDuration } from './credential-facts.ts';
 export { type Finding, lineOfFinding, type Severity, severities } from './lint/finding.ts';
 export { lint } from './lint/lint.ts';
 export { type Api, apiOf, fleetsOf, type ShardRow, shardsOf, statusOf, watchResource, withContext } from './objects.ts';

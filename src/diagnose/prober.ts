@@ -11,27 +11,16 @@ import { parseOptions } from '../options/options.ts';
 import { redact } from '../redaction/known-secrets.ts';
 import { Connections } from '../rest/transport/connections.ts';
 import { printable } from '../util/printable.ts';
-import { ClusterProbe } from './cluster-probe.ts';
-import type { Right } from './permissions.ts';
+import { ClusterProbe, type ProbeOptions } from './cluster-probe.ts';
 import { destinationOf } from './plugin-run.ts';
 import { isOfProvider, type Profile, tryToResolve, withoutProfile } from './profile.ts';
-import { type ClusterReport, type Found, type Stage, StageFailure, type StageName } from './stages.ts';
+import { type ClusterReport, type Found, type Stage, StageFailure, type Step } from './stages.ts';
 
 /** The providers of a controller, and what its flags set. */
 export interface CallProviders {
   readonly providers: readonly ConfiguredProvider[];
   /** The options that flags set, such as `cleanEnvironment` and `pluginPolicy`. */
   readonly options: FlaggedOptions;
-}
-
-export interface ProbeOptions {
-  /** What the identity has to be allowed. Without it, permissions are not looked at. */
-  readonly rights?: readonly Right[] | undefined;
-  readonly signal: AbortSignal;
-  /** Called when a stage begins. */
-  readonly onStage?: (profile: string, stage: StageName) => void;
-  /** Asks for the ID of the cluster too. */
-  readonly identify?: boolean | undefined;
 }
 
 /** Clusters that share credentials and connections, as those of one controller do. */
@@ -59,7 +48,7 @@ export class Prober {
     const { signal, onStage } = options;
     const name = profileName(profile);
     const deadline = AbortSignal.timeout(this.#timeoutMs);
-    const { providers } = this.#providers;
+    const { providers, options: flagged } = this.#providers;
     const access = tryToResolve(profile, providers);
     const destination = access instanceof ProfileError ? undefined : destinationOf(name, access, providers);
     const either = AbortSignal.any([signal, deadline]);
@@ -67,7 +56,7 @@ export class Prober {
     const steps: readonly Step[] = [
       ['profile', () => describeProfile(profile, access)],
       ['provider', () => describeAccess(access)],
-      ...(probe ? this.#stepsOf(probe, profile, options) : []),
+      ...(probe?.stages(profile, flagged.pluginPolicy?.policyType ?? 'AllowAll', options) ?? []),
     ];
     const stages: Stage[] = [];
     let isUnavailable = false;
@@ -76,9 +65,10 @@ export class Prober {
       const begin = performance.now();
       const took = () => Math.round((performance.now() - begin) * 1_000) / 1_000;
       try {
-        const { message, warnings = [], skipped, failed, rights: decided } = await look();
+        const { message, skipped, failed, rights, warnings: found = [] } = await look();
+        const warnings = stage === 'plugin' ? [...found, ...(this.#warnings.get(name) ?? [])] : found;
         const result = failed ? 'failed' : skipped ? 'skipped' : warnings.length > 0 ? 'warning' : 'ok';
-        const outcome = { message, ...failed, warnings, ...(decided && { rights: decided }) };
+        const outcome = { message, ...failed, warnings, ...(rights && { rights }) };
         stages.push({ stage, result, milliseconds: took(), ...outcome });
         if (failed && stage === 'ready') isUnavailable = true;
       } catch (error) {
@@ -100,34 +90,6 @@ export class Prober {
     await this.#connections.close();
   }
 
-  /** The stages that need the cluster. */
-  #stepsOf(probe: ClusterProbe, profile: Profile, { rights, identify }: ProbeOptions): readonly Step[] {
-    const policy = this.#providers.options.pluginPolicy?.policyType ?? 'AllowAll';
-    return [
-      [
-        'plugin',
-        async () => {
-          const { warnings = [], ...found } = await probe.plugin(policy);
-          return { ...found, warnings: [...warnings, ...(this.#warnings.get(profileName(profile)) ?? [])] };
-        },
-      ],
-      ['proxy', () => probe.proxy()],
-      ['connection', () => probe.connection()],
-      ['authentication', () => probe.authentication()],
-      ['identity', () => probe.identity()],
-      [
-        'version',
-        async () => {
-          const found = await probe.version(profile);
-          if (identify) await probe.identify();
-          return found;
-        },
-      ],
-      ['ready', () => probe.ready()],
-      ...(rights ? [['permissions', () => probe.permissions(rights)] as const] : []),
-    ];
-  }
-
   #warned(fields: object, message: string): void {
     const profile: unknown = Reflect.get(fields, 'profile');
     if (typeof profile !== 'string') return;
@@ -136,8 +98,6 @@ export class Prober {
     this.#warnings.set(profile, said);
   }
 }
-
-type Step = readonly [stage: StageName, look: () => Found | Promise<Found>];
 
 function describeProfile(profile: Profile, access: ResolvedAccess | ProfileError): Found {
   // The error says whether the profile or the provider's rules are at fault.

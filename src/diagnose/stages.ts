@@ -53,6 +53,8 @@ export interface Found {
   readonly rights?: readonly Decision[];
 }
 
+export type Step = readonly [stage: StageName, look: () => Found | Promise<Found>];
+
 export interface ClusterReport {
   /** `namespace/name`. */
   readonly profile: string;

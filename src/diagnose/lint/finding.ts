@@ -87,11 +87,5 @@ export function inOrder(findings: readonly Finding[], files: readonly string[]):
   const once = new Map(findings.map((finding) => [JSON.stringify(finding), finding]));
   const order = new Map(files.map((file, index) => [file, index]));
   const indexOf = ({ file }: Finding) => order.get(file) ?? files.length;
-  return [...once.values()].sort(
-    (a, b) => indexOf(a) - indexOf(b) || a.line - b.line || a.column - b.column || compare(a.rule, b.rule),
-  );
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
+  return [...once.values()].sort((a, b) => indexOf(a) - indexOf(b) || a.line - b.line || a.column - b.column);
 }

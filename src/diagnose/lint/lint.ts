@@ -7,9 +7,8 @@ import { nearest } from '../../access/schema-problems.ts';
 import { type NoYaml, parseYaml, readManifests, type YamlText } from '../../access/yaml-text.ts';
 import { isWorkload } from '../pod-args.ts';
 import { at, listAt, textAt } from '../profile.ts';
-import { lintClusterProfile, lintProviders } from './cluster-profile.ts';
 import { type Finding, inOrder, type Linted, type Manifest, toFindings } from './finding.ts';
-import { lintWorkload } from './workload.ts';
+import { lintClusterProfile, lintProviders, lintWorkload } from './rules.ts';
 
 interface GivenFile {
   /** As it is called in the findings. */
@@ -42,13 +41,8 @@ function nothingToLint(file: string): Finding {
   return { file, line: 1, column: 1, severity: 'warning', rule: 'NOTHING_TO_LINT', path: '', message };
 }
 
-interface ReadFile {
-  readonly isProviderFile: boolean;
-  readonly manifests: readonly Manifest[];
-}
-
 /** Lints it if it is a provider file: that has no kind, and is read by its own rules, also if it is broken. */
-function readFile({ file, text }: GivenFile, linted: Linted): ReadFile {
+function readFile({ file, text }: GivenFile, linted: Linted) {
   const { findings } = linted;
   const documents = readManifests(text);
   const kinds = documents.map((one) => ('content' in one ? textAt(one.content, 'kind') : undefined));

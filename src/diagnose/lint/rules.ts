@@ -1,18 +1,20 @@
-/** What lint says of ClusterProfiles and of provider files. */
-
+/** What lint says of ClusterProfiles, of provider files, and of our flags in the containers of workloads. Pure. */
 import { isAbsolute } from 'node:path';
+import { parseFlags, pickFlags } from '../../access/flags.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
-import { parseProviderFile, providersSchema } from '../../access/provider-schema.ts';
-import type { ResolvedAccess } from '../../access/resolve.ts';
+import { hardeningProblems, parseProviderFile, providersSchema } from '../../access/provider-schema.ts';
 import { keysOf } from '../../access/schema-problems.ts';
 import { checkYaml, type Place } from '../../access/yaml-text.ts';
 import { ConfigurationError, ProfileError } from '../../errors/index.ts';
+import { parseOptions } from '../../options/options.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
 import { isLabel, isSubdomain } from '../../util/hosts.ts';
+import { type Container, podSpecs, readContainer, textsOf } from '../pod-args.ts';
 import { at, listAt, type Profile, textAt, tryToResolve, withoutProfile } from '../profile.ts';
 import { type AdviceRule, type Linted, type Manifest, type Say, sayTo, toFindings } from './finding.ts';
 
 export function lintClusterProfile({ content, file, placeOf }: Manifest, linted: Linted): void {
+  const profile = content as Profile; // whatever it is: `resolve` checks what it reads
   const known = linted.providers;
   const say = sayTo(linted, file, (path) => ({ ...placeOf(keysOf(path)), path }));
   for (const [field, isValid, rule] of names) {
@@ -24,10 +26,10 @@ export function lintClusterProfile({ content, file, placeOf }: Manifest, linted:
   );
   for (const name of offered) {
     const configured = known.filter((provider) => provider.name === name);
-    for (const provider of configured.length > 0 ? configured : [asNew(name)]) lintEntry(content, provider, say);
+    for (const provider of configured.length > 0 ? configured : [asNew(name)]) lintEntry(profile, provider, say);
   }
   if (![...offered].some((name) => known.some((provider) => provider.name === name))) {
-    const result = tryProvider(content, known);
+    const result = tryToResolve(profile, known);
     const error = result instanceof ProfileError ? result : undefined;
     const isMissing = error?.code === 'NO_MATCHING_PROVIDER';
     if (error && !isMissing) say('error', error.code, error.path, messageOf(error));
@@ -76,17 +78,12 @@ function asNew(name: string): ConfiguredProvider {
 }
 
 /** Why the provider would not serve the profile, or what of the profile it would not apply. */
-function lintEntry(content: unknown, provider: ConfiguredProvider, say: Say): void {
-  const result = tryProvider(content, [provider]);
+function lintEntry(profile: Profile, provider: ConfiguredProvider, say: Say): void {
+  const result = tryToResolve(profile, [provider]);
   if (result instanceof ProfileError) return say('error', result.code, result.path, messageOf(result));
   for (const { path, reason } of result.ignored) {
     say('warning', 'NOTHING_APPLIES', path, `is not applied: ${reason}`);
   }
-}
-
-/** `resolve` checks what it reads. */
-function tryProvider(content: unknown, providers: readonly ConfiguredProvider[]): ResolvedAccess | ProfileError {
-  return tryToResolve(content as Profile, providers);
 }
 
 /** The message without the profile's name and the path, which have fields of their own. */
@@ -119,7 +116,7 @@ const secretAdvice =
   "variable of the controller's environment";
 
 /** All advice on a provider that the library accepts. */
-export function adviseOn(provider: ConfiguredProvider, report: Say): void {
+function adviseOn(provider: ConfiguredProvider, report: Say): void {
   const { execConfig, allowedServers, allowedArgs, allowedEnvVars } = provider;
   const { command, args, apiVersion, provideClusterInfo } = execConfig;
   const say = (rule: AdviceRule, field: string, message: string) => report('warning', rule, field, message);
@@ -163,4 +160,68 @@ export function adviseOn(provider: ConfiguredProvider, report: Say): void {
       say('SECRET_IN_PROVIDER', `execConfig.args[${index}]`, secretAdvice);
     }
   }
+}
+
+/** Each container with a flag of ours. */
+export function lintWorkload({ content, kind, file, placeOf }: Manifest, linted: Linted): void {
+  const spec = podSpecs[kind] ?? [];
+  for (const list of ['containers', 'initContainers']) {
+    for (const [index, given] of listAt(content, ...spec, list).entries()) {
+      const container = readContainer(given);
+      const isOurs = textsOf(container).some((text) => /^--?clusterprofile[-_]/i.test(text));
+      const placeOfFlag = (flag: string) => placeOf([...spec, list, index, ...keysOfFlag(flag, container)]);
+      if (isOurs) lintContainer(container, file, placeOfFlag, linted);
+    }
+  }
+}
+
+function lintContainer(container: Container, file: string, placeOfFlag: (flag: string) => Place, linted: Linted): void {
+  const name = `container ${container.name || '(without a name)'}`;
+  const named = (owner: string, path: string) => (path === '' ? owner : `${owner}: ${path}`);
+  const say = sayTo(linted, file, (flag) => ({ ...placeOfFlag(flag), path: named(name, flag) }));
+  const { values, problems } = pickFlags(textsOf(container));
+  const flags = orRefused(() => parseFlags(values, problems), say);
+  if (!flags) return;
+  const { providers, options } = flags;
+  linted.providers.push(...providers);
+  orRefused(() => parseOptions(options), say);
+  if (!options.hardened) say('note', 'NOT_HARDENED', '', hardenedAdvice);
+  for (const provider of providers) {
+    const place = placeOfFlag(`--clusterprofile-access-provider "${provider.name}=..."`);
+    const sayOf = sayTo(linted, file, (field) => ({ ...place, path: named(`provider ${provider.name}`, field) }));
+    // What a hardened controller would refuse. The providers of a mounted file are not known here.
+    const missing = options.hardened ? hardeningProblems([provider]) : [];
+    for (const { message } of missing) sayOf('error', 'PROVIDER_INVALID', '', message);
+    adviseOn(provider, sayOf);
+  }
+}
+
+const hardenedAdvice =
+  'the controller runs without --clusterprofile-hardened, which asks for an allowlist of plugins and for rules on each ' +
+  'provider, and keeps its environment from plugins';
+
+/** `undefined` if the library refuses the flags: then it is reported why. */
+function orRefused<T>(parse: () => T, say: Say): T | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    for (const { path, message } of error.problems) say('error', error.code, path, message);
+    return undefined;
+  }
+}
+
+/**
+ * Where a flag stands in its container. `flag` is as the library's problems have it: `--name`, or `--name "type=..."`, or
+ * `--name "value"`.
+ */
+function keysOfFlag(flag: string, { args }: Container): readonly (string | number)[] {
+  const [, name, quoted] = /^--?([\w-]+)(?:[= ](.*))?$/s.exec(flag) ?? [];
+  const start = (quoted ?? '').replace(/^"|"$/g, '').replace(/\.\.\.$/, '');
+  const named = args.flatMap(({ text, keys }, index) => {
+    const [, given, inline] = /^--?([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
+    return name !== undefined && given === name ? [{ keys, value: inline ?? args[index + 1]?.text ?? '' }] : [];
+  });
+  const found = named.find(({ value }) => value.startsWith(start)) ?? named[0];
+  return found?.keys ?? ['args'];
 }

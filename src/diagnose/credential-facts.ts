@@ -1,12 +1,13 @@
-/** What a credential says of itself, given or refused, and which of it looks wrong. Never the token or the key. */
+/** What credentials and certificates say of themselves: those of the plugin, given or refused, and the server's. Never the token or the key. */
 import { X509Certificate } from 'node:crypto';
+import type { ResolvedCluster } from '../access/cluster.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { type Credential, type KeyPair, toRfc3339 } from '../exec/credential.ts';
 import { hideSecrets, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { hideShapes } from '../redaction/secret-shapes.ts';
+import { unbracket } from '../util/hosts.ts';
 import { claimsOfJwt, expiryOfJwt, timeOfClaim } from '../util/jwt.ts';
 import { printable } from '../util/printable.ts';
-import { formatDuration, nameOf } from './certificate.ts';
 import type { Found } from './stages.ts';
 
 export interface Refused {
@@ -17,9 +18,13 @@ export interface Refused {
 
 /** The most bytes of an issuer, and of the audiences. */
 const maxBytes = 256;
+/** The most bytes of what a server's certificate says. */
+const maxServerBytes = 512;
 
 /** Milliseconds. A token that ends sooner, and that the client does not know to renew, is a surprise. */
-const soonMs = 2 * 3_600_000;
+const tokenSoonMs = 2 * 3_600_000;
+/** A server's certificate that ends sooner is worth a warning, unless it is short-lived and has a fifth of its lifetime left. */
+const certificateSoonMs = 14 * 86_400_000;
 
 /** `by` is the plugin. `now` is in milliseconds since 1970. A credential that is over is the cause of the 401 that follows. */
 export function describeGiven(
@@ -50,19 +55,19 @@ export function describeGiven(
   const warning = `the token ends in ${left}, and the answer has no expirationTimestamp by which clients renew it: use a plugin that sets one, or that mints tokens (secretreader --token-request)`;
   return {
     message: `${by} gives ${what} for another ${left} (the token's exp)`,
-    ...(ofToken - now < soonMs ? { warnings: [warning] } : {}),
+    ...(ofToken - now < tokenSoonMs ? { warnings: [warning] } : {}),
   };
 }
 
 /** `exec` is the plugin's, whose secrets may stand where another value belongs. `describeGiven` has reported an expired one. */
 export function describeRefused(credential: Credential | undefined, exec: ResolvedExec): Refused {
   const { authorization, keyPair, secrets = [] } = credential ?? {};
-  if (authorization === undefined && keyPair) return describeCertificate(keyPair);
+  if (authorization === undefined && keyPair) return describeRefusedCertificate(keyPair);
   const known = [...secrets, ...secretsOfArguments(exec.args), ...secretsOfEnvironment(exec.env, process.env)];
   return describeToken(authorization, (claim) => printable(hideShapes(hideSecrets(claim, known)), maxBytes));
 }
 
-function describeCertificate({ certificate, endsAt }: KeyPair): Refused {
+function describeRefusedCertificate({ certificate, endsAt }: KeyPair): Refused {
   const { subject, issuer } = new X509Certificate(certificate);
   const [name, authority] = [subject, issuer].map((distinguished) => printable(nameOf(distinguished), maxBytes));
   return {
@@ -101,4 +106,36 @@ function describeToken(authorization: string | undefined, shown: (claim: string)
 /** A claim of one text or of several. */
 function textsOf(claim: unknown): readonly string[] {
   return [claim].flat().filter((one) => typeof one === 'string');
+}
+
+export function describeServerCertificate(
+  { subjectAltName, subject, issuer, validFrom, validTo }: X509Certificate,
+  { server, tlsServerName, insecureSkipTlsVerify }: ResolvedCluster,
+): Found {
+  const name = tlsServerName ?? unbracket(new URL(server).hostname);
+  const left = Date.parse(validTo) - Date.now();
+  const endsSoon = left < certificateSoonMs && left < (Date.parse(validTo) - Date.parse(validFrom)) / 5;
+  const names = subjectAltName ?? subject;
+  const warnings = [
+    ...(insecureSkipTlsVerify ? [`nothing is verified: the certificate is for ${names ?? 'no name'}`] : []),
+    ...(endsSoon ? [`the server's certificate ends in ${formatDuration(left)}: renew it`] : []),
+  ].map((warning) => printable(warning, maxServerBytes));
+  const message = `${name}, certificate by ${nameOf(issuer)}, ${formatDuration(left)} left`;
+  return { message: printable(message, maxServerBytes), warnings };
+}
+
+/** The common name of a distinguished name of a certificate, else all of it. */
+function nameOf(distinguished: string | undefined): string {
+  return /^CN=(.*)$/m.exec(distinguished ?? '')?.[1] ?? distinguished?.replaceAll('\n', ', ') ?? 'nobody';
+}
+
+/** `59 s`, `15 min`, `7 h`, `364 d`: rounded down, in the largest unit of which there are two. */
+export function formatDuration(ms: number): string {
+  const units = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+  ] as const;
+  const [unit, size] = units.find(([, one]) => ms >= 2 * one) ?? ['s', 1_000];
+  return `${Math.max(0, Math.floor(ms / size))} ${unit}`;
 }
