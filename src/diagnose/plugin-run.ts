@@ -63,7 +63,7 @@ export interface PluginReport {
   readonly stderrBytes: number | undefined;
   /** The end of it, without what looks like a secret. */
   readonly stderr: string | undefined;
-  readonly credential: CredentialFacts | undefined;
+  readonly credential: ReturnType<typeof diagnose>['credential'] | undefined;
   /** Of the error. */
   readonly code: string | undefined;
   /** Why a client has no credential; empty if it has one. */
@@ -83,7 +83,8 @@ export async function judgePlugin(
 ): Promise<PluginReport> {
   const { exec, cluster } = pluginCall;
   const executable = await findExecutable(exec.command, process.env.PATH ?? '');
-  const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(executable.path).catch(() => undefined);
+  const path = 'problem' in executable ? undefined : executable.path;
+  const unsafe = path && (await pluginFileProblem(path).catch(() => undefined));
   let ended: Ended | undefined;
   let failure: PluginError | undefined;
   const context = {
@@ -116,7 +117,7 @@ export async function judgePlugin(
   const stderr = ended && shownStderr(ended, secrets);
   return {
     command: exec.command,
-    path: 'problem' in executable ? undefined : executable.path,
+    path,
     apiVersion: exec.apiVersion,
     server: cluster?.server,
     durationMs,
@@ -132,57 +133,32 @@ export async function judgePlugin(
   };
 }
 
-interface CredentialFacts {
-  /** What the answer holds. */
-  readonly kinds: readonly ('token' | 'client certificate')[];
-  /** RFC 3339. */
-  readonly expirationTimestamp: string | undefined;
-  readonly expiresInSeconds: number | undefined;
-  readonly certificate: { readonly notBefore: string; readonly notAfter: string } | undefined;
-}
-
-/** `now` is in milliseconds since 1970. */
-export function diagnose(
-  credential: Credential,
-  { stderr }: Pick<Ended, 'stderr'>,
-  now: number,
-): Pick<PluginReport, 'warnings'> & { readonly credential: CredentialFacts } {
-  const warnings = [
-    ...adviceFor(credential, now),
-    ...(credential.secrets.some((secret) => stderr.includes(secret))
-      ? ['it writes its credential on stderr too, which clients log: write nothing secret there']
-      : []),
-  ];
-  return { warnings, credential: factsOf(credential, now) };
-}
-
-function factsOf(credential: Credential, now: number): CredentialFacts {
-  const { authorization, keyPair, expiresAt } = credential;
-  return {
-    kinds: [...(authorization ? (['token'] as const) : []), ...(keyPair ? (['client certificate'] as const) : [])],
+/** What the report says of a credential. `now` is in milliseconds since 1970. */
+export function diagnose(credential: Credential, { stderr }: Pick<Ended, 'stderr'>, now: number) {
+  const { authorization, keyPair, expiresAt, token = '', secrets } = credential;
+  const warnings: string[] = [];
+  const tokenExpires = expiryOfJwt(token);
+  if (expiresAt === undefined) {
+    const known = tokenExpires ?? keyPair?.endsAt;
+    const when = known === undefined ? '' : ` (it expires at ${toRfc3339(known)})`;
+    warnings.push(
+      `it sets no expirationTimestamp${when}, so clients keep the credential until a server refuses it: set one`,
+    );
+  } else if (expiresAt <= now) {
+    warnings.push('its expirationTimestamp has passed already: check whether the clock is right');
+  }
+  if (expiresAt !== undefined && tokenExpires !== undefined && tokenExpires < expiresAt) {
+    warnings.push(
+      `its token is a JWT that expires at ${toRfc3339(tokenExpires)}, before expirationTimestamp: set the earlier time`,
+    );
+  }
+  if (secrets.some((secret) => stderr.includes(secret)))
+    warnings.push('it writes its credential on stderr too, which clients log: write nothing secret there');
+  const facts = {
+    kinds: [...(authorization ? ['token'] : []), ...(keyPair ? ['client certificate'] : [])],
     expirationTimestamp: expiresAt === undefined ? undefined : toRfc3339(expiresAt),
     expiresInSeconds: expiresAt === undefined ? undefined : Math.floor((expiresAt - now) / 1_000),
     certificate: keyPair && { notBefore: toRfc3339(keyPair.startsAt), notAfter: toRfc3339(keyPair.endsAt) },
   };
-}
-
-function adviceFor(credential: Credential, now: number): readonly string[] {
-  const { keyPair, expiresAt } = credential;
-  const advice: string[] = [];
-  const tokenExpires = expiryOfJwt(credential.token ?? '');
-  if (expiresAt === undefined) {
-    const known = tokenExpires ?? keyPair?.endsAt;
-    const when = known === undefined ? '' : ` (it expires at ${toRfc3339(known)})`;
-    advice.push(
-      `it sets no expirationTimestamp${when}, so clients keep the credential until a server refuses it: set one`,
-    );
-  } else if (expiresAt <= now) {
-    advice.push('its expirationTimestamp has passed already: check whether the clock is right');
-  }
-  if (expiresAt !== undefined && tokenExpires !== undefined && tokenExpires < expiresAt) {
-    advice.push(
-      `its token is a JWT that expires at ${toRfc3339(tokenExpires)}, before expirationTimestamp: set the earlier time`,
-    );
-  }
-  return advice;
+  return { warnings, credential: facts };
 }
