@@ -8,12 +8,10 @@ import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith, sharedOptions } from '../options/option-schemas.ts';
 import { abortable } from '../util/abortable.ts';
 import { isFunction, isObject, isText } from '../util/guards.ts';
-import type { ImageProvider } from './config.ts';
-import { readConfig } from './config-files.ts';
+import { type ImageProvider, readConfig } from './config.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
-import type { ImageCredentialMetrics } from './image-plugin.ts';
+import { type ImageCredentialMetrics, ImagePlugin } from './image-plugin.ts';
 import { combine, type ImageCredential, Keyring, parseImageUrl, registryPath, repositoryOf } from './keyring.ts';
-import { ProviderSource } from './provider-source.ts';
 import {
   type MintToken,
   parseServiceAccount,
@@ -99,7 +97,7 @@ const optionsSchema = z.strictObject({
  * const { credentials } = await providers.getCredentials('123.dkr.ecr.us-east-1.amazonaws.com/app:1');
  */
 export class ImageCredentialProviders {
-  readonly #providers: readonly ProviderSource[];
+  readonly #providers: readonly ImagePlugin[];
   readonly #tokens: ServiceAccountTokens;
   readonly #stop = new AbortController();
 
@@ -108,7 +106,7 @@ export class ImageCredentialProviders {
     const { mintToken, pluginTimeoutMs: timeoutMs, clock } = options;
     this.#tokens = new ServiceAccountTokens({ mintToken, timeoutMs, clock, signal });
     const settings = { ...options, signal, tokens: this.#tokens, warnings: new WarningLimiter(options) };
-    this.#providers = providers.map((provider) => new ProviderSource(provider, join(binDir, provider.name), settings));
+    this.#providers = providers.map((provider) => new ImagePlugin(provider, join(binDir, provider.name), settings));
   }
 
   /**
@@ -123,6 +121,7 @@ export class ImageCredentialProviders {
     checkArgument(where, 'path', path, isText, "the path of the kubelet's file, or of its folder");
     checkArgument(where, 'options', given, isObject, 'an object: { binDir }');
     const { binDir, ...options } = given;
+    checkArgument(where, 'binDir', binDir, isText, 'the path of the folder of plugins');
     const settings = parseOptionsWith(optionsSchema, options);
     const { providers, folder } = readConfig(path, binDir);
     return new ImageCredentialProviders(providers, folder, settings);
@@ -168,7 +167,7 @@ export class ImageCredentialProviders {
     const account = serviceAccount === undefined ? undefined : parseServiceAccount(serviceAccount);
     const url = parseImageUrl(image);
     const matching = 'problem' in url ? [] : this.#providers.filter((source) => source.matches(url));
-    const ask = async (source: ProviderSource): Promise<Keyring | ImageFailure | SkippedProvider> => {
+    const ask = async (source: ImagePlugin): Promise<Keyring | ImageFailure | SkippedProvider> => {
       const provider = source.provider.name;
       try {
         const given = await source.get(image, account);
