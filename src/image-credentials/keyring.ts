@@ -86,12 +86,8 @@ export class Keyring {
 export function combine(image: string, keyrings: readonly Keyring[]): readonly ImageCredential[] {
   const url = parseImageUrl(image);
   const found = 'problem' in url ? [] : keyrings.flatMap((keyring) => keyring.find(url));
-  if (found.length > 0) return found.toSorted((a, b) => compare(b.pattern, a.pattern));
+  if (found.length > 0) return found.toSorted((a, b) => Buffer.compare(Buffer.from(b.pattern), Buffer.from(a.pattern)));
   return isDockerHub(image) ? keyrings.flatMap(({ hub }) => hub) : [];
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Why a key of an answer can match no image; `undefined` if it is a URL. */

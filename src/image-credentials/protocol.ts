@@ -76,7 +76,9 @@ const responseSchema = z.strictObject({
 /** Reads a plugin's stdout, as strictly as the kubelet. Throws an `AnswerFault`, which quotes nothing of it. */
 export function decodeResponse(stdout: string, apiVersion: ProviderVersion): ImageResponse {
   if (stdout.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'exited with 0 but printed nothing on stdout');
-  const answer = parseJson(stdout);
+  const answer = tryParseJson(stdout);
+  if (!isObject(answer))
+    throw new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not one JSON object${logsElsewhere}`);
   if (Reflect.get(answer, 'apiVersion') !== apiVersion) {
     throw new AnswerFault(
       'ANSWER_WRONG_VERSION',
@@ -100,10 +102,4 @@ export function decodeResponse(stdout: string, apiVersion: ProviderVersion): Ima
 function fieldFault(issue: z.core.$ZodIssue | undefined, field: string): AnswerFault {
   const what = issue?.code === 'unrecognized_keys' ? 'fields that are not known' : 'a value that is not allowed';
   return new AnswerFault('ANSWER_FIELD_INVALID', `answered with ${what}${field === '' ? '' : ` in ${field}`}`);
-}
-
-function parseJson(text: string): object {
-  const answer = tryParseJson(text);
-  if (isObject(answer)) return answer;
-  throw new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not one JSON object${logsElsewhere}`);
 }
