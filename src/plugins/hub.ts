@@ -4,7 +4,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { homeKubeconfig } from '../util/folders.ts';
-import { codeFieldOf } from '../util/guards.ts';
+import { codeFieldOf, tryParseJson } from '../util/guards.ts';
 import { bracket } from '../util/hosts.ts';
 import { readBeginning } from '../util/printable.ts';
 
@@ -18,13 +18,8 @@ export interface HubClient {
   readonly server: string;
   /** The kubeconfig context's namespace, or that of the pod, or `default`. */
   readonly namespace: string;
-  /** `path` stands below `/api/v1/namespaces/`. Rejects if no answer comes. */
-  readonly send: (method: 'GET' | 'POST', path: string, body?: object) => Promise<HubAnswer>;
-}
-
-interface HubAnswer {
-  readonly statusCode: number;
-  readonly text: string;
+  /** A GET, or a POST of a body. `path` stands below `/api/v1/namespaces/`. Rejects if no answer comes. */
+  readonly send: (path: string, post?: object) => Promise<{ readonly statusCode: number; readonly text: string }>;
 }
 
 /**
@@ -52,10 +47,10 @@ function hubOfPod(folder: string, host = 'kubernetes.default.svc'): HubClient {
     const file = join(folder, name);
     return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
   };
-  const send: HubClient['send'] = (method, path, body) =>
+  const send: HubClient['send'] = (path, post) =>
     new Promise((resolve, reject) => {
       const options = {
-        method,
+        method: post ? 'POST' : 'GET',
         headers: {
           accept: 'application/json',
           authorization: `Bearer ${read('token')}`,
@@ -69,7 +64,7 @@ function hubOfPod(folder: string, host = 'kubernetes.default.svc'): HubClient {
         readBeginning(response, maxAnswerBytes).then((text) => resolve({ statusCode, text: text.toString() }), reject);
       });
       call.on('error', reject);
-      call.end(body && JSON.stringify(body));
+      call.end(post && JSON.stringify(post));
     });
   return { server, namespace: read('namespace') || 'default', send };
 }
@@ -107,16 +102,13 @@ export async function askHub<T extends z.ZodMiniType>(
   path: string,
   post?: object,
 ): Promise<z.output<T>> {
-  const { statusCode, text } = await hub.send(post ? 'POST' : 'GET', path, post).catch((error: unknown) => {
-    throw new Error(`failed to ${what}: ${connectFailure(error, hub)}`);
-  });
-  if (statusCode !== 200 && statusCode !== 201)
-    throw new Error(`failed to ${what}: ${reasonOfStatus(statusCode, post)}`);
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    throw new Error(`failed to ${what}: ${hub.server} does not answer as a Kubernetes API server does`);
-  }
+  const fail = (reason: string): never => {
+    throw new Error(`failed to ${what}: ${reason}`);
+  };
+  const { statusCode, text } = await hub.send(path, post).catch((error) => fail(connectFailure(error, hub)));
+  if (statusCode !== 200 && statusCode !== 201) return fail(reasonOfStatus(statusCode, post));
+  const { success, data } = schema.safeParse(tryParseJson(text));
+  return success ? data : fail(`${hub.server} does not answer as a Kubernetes API server does`);
 }
 
 function reasonOfStatus(statusCode: number, post: object | undefined): string {

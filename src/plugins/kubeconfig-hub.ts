@@ -7,10 +7,11 @@ export function hubOfKubeconfig(answerMs: number, maxAnswerBytes: number) {
   const { connections, destination, namespace } = readDefault({ logger: { warn: () => {} } });
   const { server } = destination.cluster;
   const dispatcher = new AuthenticatedDispatcher(connections, destination);
-  const send = async (method: 'GET' | 'POST', path: string, body?: object) => {
+  const send = async (path: string, post?: object) => {
     const { origin, pathname } = new URL(`${server}/api/v1/namespaces/${path}`);
     const headers = { accept: 'application/json', 'content-type': 'application/json' };
-    const options = { origin, path: pathname, method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
+    const request = post ? { method: 'POST' as const, body: JSON.stringify(post) } : { method: 'GET' as const };
+    const options = { origin, path: pathname, headers, ...request };
     const answer = await sendRequest(dispatcher, options, AbortSignal.timeout(answerMs), maxAnswerBytes);
     return { statusCode: answer.statusCode, text: answer.body.toString() };
   };

@@ -2,8 +2,10 @@
  * What a profile gives a plugin in its extension `client.authentication.k8s.io/exec`, and the limits on it: a plugin has more rights than
  * the authors of profiles.
  */
+import type { parseArgs } from 'node:util';
 import { createGlob } from '../access/url-pattern.ts';
 import { isSubdomain } from '../util/hosts.ts';
+import type { Secret } from './hub.ts';
 
 /** The extension; without it there is nothing to read. */
 export function clusterConfig(spec: { readonly cluster?: { readonly config?: unknown } | null | undefined }): unknown {
@@ -52,11 +54,7 @@ export interface Pins {
 }
 
 /** Throws an error whose message says what to write instead. */
-export function readPins(values: {
-  readonly namespace?: string | undefined;
-  readonly name?: string[] | undefined;
-  readonly label?: string[] | undefined;
-}): Pins {
+export function readPins(values: ReturnType<typeof parseArgs<{ options: typeof pinOptions }>>['values']): Pins {
   const { namespace, name: names = [], label = [] } = values;
   if (namespace === '') throw new Error('--namespace is empty: name one, or leave it out');
   if (names.includes('')) throw new Error('--name is empty: write a name, or * for any');
@@ -80,11 +78,7 @@ export function checkName({ names }: Pins, name: string): void {
 }
 
 /** Throws if an object lacks a required label. */
-export function checkLabels(
-  pins: Pins,
-  where: string,
-  metadata: { readonly labels?: Readonly<Record<string, string>> | null | undefined } | null | undefined,
-): void {
+export function checkLabels(pins: Pins, where: string, metadata: Secret['metadata']): void {
   for (const [key, value] of pins.labels) {
     if (metadata?.labels?.[key] === value) continue;
     throw new Error(`${where} does not have the label ${key}=${value}: this plugin may read no other (--label)`);

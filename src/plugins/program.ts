@@ -1,8 +1,10 @@
 /** A plugin as a program: its usage, its arguments and the files that they name, and how it ends. */
 import { readFileSync } from 'node:fs';
 import { exitOnSignals } from '../exec/process.ts';
-import { runCredentialPlugin } from '../plugin/credential-plugin.ts';
+import { type CredentialStatus, type ExecCredential, runCredentialPlugin } from '../plugin/credential-plugin.ts';
 import { errnoOf } from '../util/guards.ts';
+
+export type GetStatus = (credential: ExecCredential) => Promise<CredentialStatus>;
 
 /**
  * Runs a plugin as a program: `--help` prints its usage, bad arguments end it with 2 and one line, and `parse` returns the
@@ -11,14 +13,14 @@ import { errnoOf } from '../util/guards.ts';
 export async function runProgram(
   name: string,
   usage: string,
-  parse: (args: readonly string[]) => Parameters<typeof runCredentialPlugin>[0],
+  parse: (args: readonly string[]) => GetStatus,
 ): Promise<void> {
   const args = process.argv.slice(2);
   if (args.includes('--help') || args.includes('-h')) {
     console.log(usage);
     return;
   }
-  let answer: ReturnType<typeof parse>;
+  let answer: GetStatus;
   try {
     answer = parse(args);
   } catch (error) {

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { readCertificates } from '../access/pem.ts';
 import { withoutLastSlashes } from '../access/url-pattern.ts';
 import { kubernetesYaml, parseYaml } from '../access/yaml-text.ts';
-import type { CredentialStatus, ExecCredential, ExecCredentialCluster } from '../plugin/credential-plugin.ts';
+import type { CredentialStatus, ExecCredentialCluster } from '../plugin/credential-plugin.ts';
 import { connectHub, getSecret } from './hub.ts';
 import {
   checkLabels,
@@ -18,6 +18,7 @@ import {
   requiredName,
   textField,
 } from './profile-input.ts';
+import type { GetStatus } from './program.ts';
 
 export const usage = `Usage: kubeconfig-secretreader [--namespace NAME] [--name NAME] [--label KEY=VALUE] [--any-server]
 
@@ -130,9 +131,7 @@ function readContext(content: string, where: string, asked: string | undefined) 
 }
 
 /** The function that answers with these arguments. Throws if they are wrong. */
-export function kubeconfigSecretreader(
-  args: readonly string[],
-): (credential: ExecCredential) => Promise<CredentialStatus> {
+export function kubeconfigSecretreader(args: readonly string[]): GetStatus {
   const { values } = parseArgs({
     args: [...args],
     options: { ...pinOptions, 'any-server': { type: 'boolean', default: false } },

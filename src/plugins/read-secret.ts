@@ -1,7 +1,7 @@
 /** Gets the token of Secret <namespace>/<clusterName>, or a new token for the service account of that name. */
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
-import type { CredentialStatus, ExecCredential } from '../plugin/credential-plugin.ts';
+import type { CredentialStatus } from '../plugin/credential-plugin.ts';
 import { askHub, connectHub, getSecret, type HubClient, metadataShape } from './hub.ts';
 import {
   checkLabels,
@@ -14,6 +14,7 @@ import {
   readPins,
   requiredName,
 } from './profile-input.ts';
+import type { GetStatus } from './program.ts';
 
 export const usage = `Usage: secretreader [--namespace NAME] [--name NAME] [--label KEY=VALUE]
                     [--token-request --audience URL [--expiration-seconds N]]
@@ -86,19 +87,8 @@ async function mint(
   return { token, ...(expirationTimestamp ? { expirationTimestamp } : {}) };
 }
 
-async function readToken(hub: HubClient, namespace: string, name: string, pins: Pins): Promise<CredentialStatus> {
-  const secret = await getSecret(hub, namespace, name);
-  checkLabels(pins, secret.where, secret.metadata);
-  if (secret.type === 'kubernetes.io/service-account-token') {
-    const why = 'it gives access to the cluster that it is stored in';
-    throw new Error(`${secret.where} is the token of a service account of this cluster, and is not printed: ${why}`);
-  }
-  // Its expiry is not known.
-  return { token: secret.read('token'), expirationTimestamp: null };
-}
-
 /** The function that answers with these arguments. Throws if they are wrong. */
-export function secretreader(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
+export function secretreader(args: readonly string[]): GetStatus {
   const { pins, tokenRequest } = readSettings(args);
   return async ({ spec }) => {
     const clusterName = requiredName(clusterConfig(spec), 'clusterName');
@@ -106,6 +96,13 @@ export function secretreader(args: readonly string[]): (credential: ExecCredenti
     const hub = await connectHub();
     const namespace = pins.namespace ?? hub.namespace;
     if (tokenRequest) return mint(hub, namespace, clusterName, { pins, spec: tokenRequest });
-    return readToken(hub, namespace, clusterName, pins);
+    const { where, type, metadata, read } = await getSecret(hub, namespace, clusterName);
+    checkLabels(pins, where, metadata);
+    if (type === 'kubernetes.io/service-account-token') {
+      const why = 'it gives access to the cluster that it is stored in';
+      throw new Error(`${where} is the token of a service account of this cluster, and is not printed: ${why}`);
+    }
+    // Its expiry is not known.
+    return { token: read('token'), expirationTimestamp: null };
   };
 }

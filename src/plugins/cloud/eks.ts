@@ -2,9 +2,8 @@
 import { parseArgs } from 'node:util';
 import aws4 from 'aws4';
 import { createGlob } from '../../access/url-pattern.ts';
-import type { CredentialStatus, ExecCredential } from '../../plugin/credential-plugin.ts';
 import { textField } from '../profile-input.ts';
-import { once, refuseEmpty } from '../program.ts';
+import { type GetStatus, once, refuseEmpty } from '../program.ts';
 import { type AwsKeys, assumeRole, findKeys, stsHost } from './aws-identity.ts';
 import { httpsUrl } from './call.ts';
 
@@ -65,7 +64,7 @@ function checkRegion(what: string, region: string): void {
 }
 
 /** The function that answers with these arguments. Throws if they are wrong. */
-export function eksCredentials(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
+export function eksCredentials(args: readonly string[]): GetStatus {
   const settings = readSettings(args);
   return async ({ spec }) => {
     const { clusterId, region } = clusterOf(settings, spec.cluster?.config);

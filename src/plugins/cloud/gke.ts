@@ -2,10 +2,9 @@
 import { sign } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
-import type { CredentialStatus, ExecCredential } from '../../plugin/credential-plugin.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import { tryParseJson } from '../../util/guards.ts';
-import { once, readText, refuseEmpty } from '../program.ts';
+import { type GetStatus, once, readText, refuseEmpty } from '../program.ts';
 import {
   callMetadata,
   callService,
@@ -33,7 +32,7 @@ const cloudPlatform = 'https://www.googleapis.com/auth/cloud-platform';
 const scopes = [cloudPlatform, 'https://www.googleapis.com/auth/userinfo.email'];
 
 /** The function that answers with these arguments. Throws if they are wrong. */
-export function gkeCredentials(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
+export function gkeCredentials(args: readonly string[]): GetStatus {
   const { values } = parseArgs({
     args: [...args],
     options: { 'service-account': { type: 'string', multiple: true, default: [] } },
