@@ -37,7 +37,8 @@ export async function tokenOfIssuer(settings: IssuerSettings, profile: unknown):
       : await oidc.clientCredentialsGrant(config, parameters);
     const token = wantsIdToken ? answer.id_token : answer.access_token;
     if (!token) throw new Error('the issuer gave no ID token: ask for --scope openid, or leave --id-token out');
-    const ends = [expiryOfJwt(token), wantsIdToken ? undefined : endAfter(asked, answer.expires_in)];
+    const seconds = wantsIdToken ? undefined : answer.expires_in;
+    const ends = [expiryOfJwt(token), seconds === undefined ? undefined : timeOf(asked + seconds * 1_000)];
     const first = Math.min(...ends.filter((end) => end !== undefined));
     return { token, ...(Number.isFinite(first) ? { expirationTimestamp: new Date(first) } : {}) };
   } catch (error) {
@@ -89,10 +90,6 @@ function clientAuthentication(proof: IssuerSettings['proof']): oidc.ClientAuth {
 /** Every issuer has to accept it (RFC 6749), but some say that they accept only the other one. */
 function takesBasic({ token_endpoint_auth_methods_supported: methods }: oidc.ServerMetadata): boolean {
   return !methods?.includes('client_secret_post') || methods.includes('client_secret_basic');
-}
-
-function endAfter(asked: number, seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : timeOf(asked + seconds * 1_000);
 }
 
 /** Secrets that are sent to the issuer. Its errors may repeat them, as they are or form-encoded, and they must not be shown. */
@@ -201,7 +198,7 @@ async function explain(error: unknown, issuer: string): Promise<Error> {
     return refusal(issuer, error.status, error.error, error.error_description);
   // RFC 6749: a client that used the header Authorization gets a challenge. The reason is in the body here too.
   if (error instanceof oidc.WWWAuthenticateChallengeError) {
-    const { error: code, error_description: description } = await bodyOf(error.response);
+    const { error: code, error_description: description } = Object(await error.response.json().catch(() => undefined));
     return refusal(issuer, error.status, typeof code === 'string' ? code : 'invalid_client', description);
   }
   if (!(error instanceof oidc.ClientError || error instanceof TypeError)) {
@@ -224,14 +221,6 @@ function refusal(issuer: string, status: number, code: string, description: unkn
   const said = printable(typeof description === 'string' ? `${code}: ${description}` : code, 1_024);
   const what = Object.hasOwn(advice, code) ? advice[code] : undefined;
   return new Error(`${issuer} answered ${status} (${said})${what === undefined ? '' : `; ${what}`}`);
-}
-
-async function bodyOf(response: Response): Promise<{ readonly error?: unknown; readonly error_description?: unknown }> {
-  try {
-    return Object(await response.json());
-  } catch {
-    return {};
-  }
 }
 
 function isTimeout(error: unknown): boolean {

@@ -41,13 +41,6 @@ A file:
   --token-file FILE          print the JWT in this file
 Files are read at each run, so tokens and secrets may be replaced at any time.`;
 
-/** `client` is the ID of a user-assigned identity. */
-type AzureSettings =
-  | { readonly azure: 'workload identity' }
-  | { readonly azure: 'managed identity'; readonly client: string | undefined };
-export type IssuerSettings = ReturnType<typeof readIssuer>;
-type Settings = { readonly tokenFile: string } | AzureSettings | IssuerSettings;
-
 const single = { type: 'string', multiple: true } as const;
 const many = { type: 'string', multiple: true, default: [] as string[] } as const;
 const options = {
@@ -78,31 +71,33 @@ const valuesOf = (args: readonly string[]) =>
   parseArgs({ args: withOptionalValue(args, '--azure-managed-identity'), options }).values;
 /** The value of an option that may be given once. */
 type One = (name: Name) => string | undefined;
+/** Each says by itself where the token comes from. Without one it is an issuer. */
+const sources = ['azure-managed-identity', 'azure', 'token-file'] as const;
 
 /** Where the token comes from. Throws an error whose message says what to write instead. */
-export function readSettings(args: readonly string[]): Settings {
+export function readSettings(args: readonly string[]) {
   const values = valuesOf(args);
   const one: One = (name) => {
     const given = values[name];
     return Array.isArray(given) ? once(name, given) : undefined;
   };
-  const client = one('azure-managed-identity');
-  if (client !== undefined) {
-    refuseOthers(values, 'azure-managed-identity');
-    return { azure: 'managed identity', client: client || undefined };
-  }
-  refuseEmpty(values);
-  if (values.azure) {
-    refuseOthers(values, 'azure');
-    return { azure: 'workload identity' };
-  }
-  const tokenFile = one('token-file');
-  if (tokenFile !== undefined) {
-    refuseOthers(values, 'token-file');
-    return { tokenFile };
-  }
-  return readIssuer(values, one);
+  const isGiven = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value === true);
+  const given = Object.entries(values).flatMap(([name, value]) => (isGiven(value) ? [name] : []));
+  const source = sources.find((name) => given.includes(name));
+  const others = given.filter((name) => name !== source).map((name) => `--${name}`);
+  if (source && others.length > 0) throw new Error(`--${source} cannot be combined with ${others.join(', ')}`);
+  // The client ID may be left out.
+  if (source !== 'azure-managed-identity') refuseEmpty(values);
+  return {
+    source,
+    /** The ID of a user-assigned identity. */
+    client: one('azure-managed-identity') || undefined,
+    tokenFile: one('token-file'),
+    issuer: source ? undefined : readIssuer(values, one),
+  };
 }
+
+export type IssuerSettings = ReturnType<typeof readIssuer>;
 
 function readIssuer(values: ReturnType<typeof valuesOf>, one: One) {
   const issuer = urlOf('issuer', one('issuer'));
@@ -146,14 +141,6 @@ function readIssuer(values: ReturnType<typeof valuesOf>, one: One) {
     caFile: one('ca-file'),
     timeoutSeconds: secondsOf(one('timeout-seconds')),
   };
-}
-
-/** What says where the token comes from by itself. */
-function refuseOthers(values: Readonly<Record<string, unknown>>, option: Name): void {
-  const isGiven = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value === true);
-  const others = Object.entries(values).filter(([name, given]) => name !== option && isGiven(given));
-  if (others.length === 0) return;
-  throw new Error(`--${option} cannot be combined with ${others.map(([name]) => `--${name}`).join(', ')}`);
 }
 
 /** `parseArgs` has no options whose value may be left out: the empty text stands for none. */

@@ -1,22 +1,19 @@
 /** What `oidc-credentials` answers: a token of a file, of Entra, or of an issuer, whose client is loaded only if it is asked. */
 
-import type { CredentialStatus, ExecCredential } from '../../plugin/credential-plugin.ts';
+import type { CredentialStatus } from '../../plugin/credential-plugin.ts';
 import { expiryOfJwt } from '../../util/jwt.ts';
 import { tokenOfManagedIdentity, tokenOfWorkloadIdentity } from '../cloud/azure.ts';
-import { readText } from '../program.ts';
+import { type GetStatus, readText } from '../program.ts';
 import { readSettings } from './settings.ts';
 
 /** The function that answers with these arguments. Throws if they are wrong. */
-export function oidcCredentials(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
-  const settings = readSettings(args);
-  if ('tokenFile' in settings) return async () => tokenOfFile(settings.tokenFile);
-  if ('azure' in settings)
-    return settings.azure === 'workload identity'
-      ? tokenOfWorkloadIdentity
-      : () => tokenOfManagedIdentity(settings.client);
+export function oidcCredentials(args: readonly string[]): GetStatus {
+  const { source, client, tokenFile, issuer } = readSettings(args);
+  if (tokenFile !== undefined) return async () => tokenOfFile(tokenFile);
+  if (!issuer) return source === 'azure' ? tokenOfWorkloadIdentity : () => tokenOfManagedIdentity(client);
   return async ({ spec }) => {
     const { tokenOfIssuer } = await import('./issuer.ts');
-    return tokenOfIssuer(settings, spec.cluster?.config);
+    return tokenOfIssuer(issuer, spec.cluster?.config);
   };
 }
 
