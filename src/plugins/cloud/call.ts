@@ -37,7 +37,7 @@ export async function callService(call: Call): Promise<Answer> {
     throw new Error(`${call.url.origin} must be an https:// URL: it receives secrets`);
   checkProxy();
   const isTransient = (answer: Answer | NoAnswer) =>
-    isAnswer(answer) ? isThrottled(answer) : passing.test(answer.code);
+    answer instanceof NoAnswer ? passing.test(answer.code) : isThrottled(answer);
   return retrying(call, { agent: { proxyEnv: process.env }, timeoutMs: serviceMs, isTransient });
 }
 
@@ -55,7 +55,9 @@ function checkProxy(): void {
  */
 export async function callMetadata(call: Call, { isPatient = false } = {}): Promise<Answer> {
   const isTransient = (answer: Answer | NoAnswer) =>
-    isAnswer(answer) ? isThrottled(answer) || (isPatient && [404, 410].includes(answer.statusCode)) : isPatient;
+    answer instanceof NoAnswer
+      ? isPatient
+      : isThrottled(answer) || (isPatient && [404, 410].includes(answer.statusCode));
   return retrying(call, { agent: {}, timeoutMs: metadataMs, isTransient });
 }
 
@@ -77,15 +79,13 @@ class NoAnswer extends Error {
   }
 }
 
-const isAnswer = (answer: Answer | NoAnswer): answer is Answer => !(answer instanceof NoAnswer);
-
 async function retrying(call: Call, transport: Transport): Promise<Answer> {
   const began = performance.now();
   for (let tries = 1; ; tries++) {
     const answer = await send(call, transport);
     if (tries === maxTries || !transport.isTransient(answer) || performance.now() - began > retryMs) {
-      if (isAnswer(answer)) return answer;
-      throw answer;
+      if (answer instanceof NoAnswer) throw answer;
+      return answer;
     }
     await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** tries * (0.5 + Math.random())));
   }
