@@ -1,11 +1,11 @@
 /** What a shared fleet reports of its shards and Leases: as events, and in the log. */
 import { reasonOf } from '../../observability/callbacks.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
-import { emit, type LeaseFailed } from '../telemetry.ts';
+import { emit, type FleetEvents } from '../telemetry.ts';
 import { identityOf, type ShardingContext } from './names.ts';
 
 /** Whose Lease a request was for; each kind is warned about by itself. */
-export type LeaseKind = LeaseFailed['lease'] | 'dead replica';
+export type LeaseKind = FleetEvents['lease-failure']['lease'] | 'dead replica';
 
 /** How a shard became this replica's. */
 export interface Taken {

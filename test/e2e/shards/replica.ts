@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import type { Lifetime } from '../fixture.ts';
 
-/** What a replica says of a shard; see `ShardChanged` of the fleet. */
+/** What a replica says of a shard; see `FleetEvents`. */
 export interface ShardEvent {
   readonly shard: number;
   readonly change: 'taken' | 'taken_over' | 'handed_over' | 'lost';
