@@ -50,12 +50,15 @@ export class Cluster {
   readonly #parts: ClusterParts;
   /** @internal */
   readonly informers: Informers;
+  /** @internal */
+  readonly fence: Fence | undefined;
 
   /** @internal Made by `Fleet`. */
   constructor(parts: ClusterParts) {
     this.name = parts.name;
     this.config = parts.config;
     this.signal = parts.signal;
+    this.fence = parts.fence;
     this.#parts = parts;
     const kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event' };
     this.events = new Events({
@@ -98,10 +101,5 @@ export class Cluster {
     options: ResourceOptions & KindOf<A, K>,
   ): ResourceClient<TypeOf<T, A, K>> {
     return this.config.resource<TypeOf<T, A, K>>(options, this.#parts.context.server);
-  }
-
-  /** @internal */
-  get fence(): Fence | undefined {
-    return this.#parts.fence;
   }
 }

@@ -75,7 +75,7 @@ export class Fleet {
     const common = { clock, logger, observer: metrics?.observer, changed: this.#changes.tell };
     this.hub = new Hub({ ...common, config: settings.hub, signal: this.#ended.signal });
     const { hub } = this;
-    const hubPlace = new HubPlace({ hub, ownership, signal: this.#stop.signal });
+    const hubPlace = new HubPlace(hub, ownership, this.#stop.signal);
     this.#controllers = new Controllers({
       ...common,
       hub,
@@ -143,7 +143,8 @@ export class Fleet {
   async synced(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = signalOf('fleet.synced', options);
     const { signal: stopped } = this.#stop;
-    await this.#changes.until(() => stopped.aborted || this.#isSynced, signal);
+    const isSynced = () => this.#ownership.isSettled && areTried(this.hub.informers) && this.#clusters.isSettled;
+    await this.#changes.until(() => stopped.aborted || isSynced(), signal);
     if (stopped.aborted) throw new FleetError('FLEET_CLOSED', 'the fleet has been closed');
   }
 
@@ -227,11 +228,6 @@ export class Fleet {
     return this.#clusters.list();
   }
 
-  #ownersChanged(affects: (key: string) => boolean): void {
-    this.#controllers.ownersChanged(affects);
-    this.#clusters.ownersChanged(affects);
-  }
-
   #end(): void {
     this.#ended.abort(new FleetError('FLEET_CLOSED', 'the fleet has been closed'));
     if (this.preview) void this.#settings.hub.close();
@@ -244,7 +240,10 @@ export class Fleet {
     const changes = providers.onChange(({ added, changed, removed }) => {
       this.#clusters.providersChanged(new Set([...added, ...changed, ...removed]));
     });
-    const ownership = this.#ownership.run((affects) => this.#ownersChanged(affects), signal);
+    const ownership = this.#ownership.run((affects) => {
+      this.#controllers.ownersChanged(affects);
+      this.#clusters.ownersChanged(affects);
+    }, signal);
     this.#controllers.start();
     const source = new ProfileSource(this.hub, this.#settings, this.#changes, signal);
     await source.run(this.#clusters);
@@ -252,9 +251,5 @@ export class Fleet {
     // A shard is handed over as soon as its last cluster is disengaged.
     await Promise.all([ownership, this.#clusters.close(), this.#controllers.drained('hub')]);
     this.#changes.tell();
-  }
-
-  get #isSynced(): boolean {
-    return this.#ownership.isSettled && areTried(this.hub.informers) && this.#clusters.isSettled;
   }
 }

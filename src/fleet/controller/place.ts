@@ -58,27 +58,21 @@ export function clusterPlace(cluster: Cluster): Place {
   };
 }
 
-export interface HubPlaceContext {
-  readonly hub: Hub;
-  readonly ownership: Ownership;
-  /** The fleet ends. */
-  readonly signal: AbortSignal;
-}
-
 /** Replicas share the hub object by object: each belongs to a shard, by its key. */
 export class HubPlace implements Place {
   readonly name = 'the hub';
   readonly fields: LogFields;
   readonly signal: AbortSignal;
   readonly informers: Informers;
-  readonly #context: HubPlaceContext;
+  readonly #ownership: Ownership;
   readonly #tenures = new Set<{ readonly key: string; lose(): void }>();
 
-  constructor(context: HubPlaceContext) {
-    this.#context = context;
-    this.signal = context.signal;
-    this.informers = context.hub.informers;
-    this.fields = { hub: context.hub.config.getCurrentCluster()?.server };
+  /** `signal` aborts when the fleet ends. */
+  constructor({ config, informers }: Hub, ownership: Ownership, signal: AbortSignal) {
+    this.#ownership = ownership;
+    this.signal = signal;
+    this.informers = informers;
+    this.fields = { hub: config.getCurrentCluster()?.server };
     const lose = () => {
       for (const tenure of this.#tenures) tenure.lose();
     };
@@ -86,26 +80,25 @@ export class HubPlace implements Place {
   }
 
   owns(key: string): boolean {
-    return this.#context.ownership.ownerOf(key).mine;
+    return this.#ownership.ownerOf(key).mine;
   }
 
   enter(key: string): Tenure | undefined {
-    const { ownership } = this.#context;
-    const owner = ownership.ownerOf(key);
+    const owner = this.#ownership.ownerOf(key);
     if (!owner.mine) return undefined;
     const abort = new AbortController();
     const lose = () => abort.abort(this.#whyLost(key));
     const tenure = { key, lose };
     owner.fence?.signal.addEventListener('abort', lose, { once: true });
     this.#tenures.add(tenure);
-    ownership.enter(key, tenure);
+    this.#ownership.enter(key, tenure);
     return {
       signal: abort.signal,
       fence: owner.fence,
       leave: () => {
         owner.fence?.signal.removeEventListener('abort', lose);
         this.#tenures.delete(tenure);
-        ownership.leave(key, tenure);
+        this.#ownership.leave(key, tenure);
       },
     };
   }
@@ -117,7 +110,7 @@ export class HubPlace implements Place {
 
   #whyLost(key: string): FleetError {
     if (this.signal.aborted) return new FleetError('FLEET_CLOSED', 'the fleet ends');
-    const owner = this.#context.ownership.ownerOf(key);
+    const owner = this.#ownership.ownerOf(key);
     const { reason, message } = owner.mine ? shardLost : owner;
     return new FleetError('LEASE_LOST', `${key} on the hub is let go (${reason}): ${message}`, { reason });
   }
