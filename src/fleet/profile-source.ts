@@ -5,23 +5,12 @@ import type { Changes } from '../util/abortable.ts';
 import { guard } from './guard.ts';
 import { type Hub, placementDecisionKind } from './hub.ts';
 import type { Informer } from './informer/informer.ts';
+import type { Clusters } from './membership/clusters.ts';
 import { clusterProfileKind, type FleetProfile } from './membership/identity.ts';
+import type { FleetSettings } from './options.ts';
 import { inTurn } from './reflect/turns.ts';
 
-export interface ProfileSourceOptions {
-  readonly namespaces?: readonly string[] | undefined;
-  readonly labelSelector?: string | undefined;
-  readonly placement?: { readonly namespace: string; readonly key: string } | undefined;
-  readonly logger: Logger;
-}
-
-/** Called with existing profiles first, then with changes. */
-export interface ProfileListener {
-  profile(name: string, profile: FleetProfile | undefined): void;
-  placed(clusters: ReadonlySet<string>): void;
-  /** All existing profiles have been reported. */
-  known(): void;
-}
+type ProfileSourceOptions = Pick<FleetSettings, 'namespaces' | 'labelSelector' | 'placement' | 'logger'>;
 
 export class ProfileSource {
   readonly #logger: Logger;
@@ -48,7 +37,7 @@ export class ProfileSource {
   }
 
   /** Reports existing profiles and changes until the signal aborts. */
-  async run(listener: ProfileListener): Promise<void> {
+  async run(clusters: Clusters): Promise<void> {
     const logger = this.#logger;
     const signal = this.#signal;
     // Which of several profiles of one cluster comes first is known after all lists. A namespace that cannot be read delays no other.
@@ -59,9 +48,9 @@ export class ProfileSource {
     );
     if (signal.aborted) return;
     const subscribed = this.#profiles.map((informer) =>
-      informer.subscribe(({ key, after }) => listener.profile(key, after)),
+      informer.subscribe(({ key, after }) => clusters.profile(key, after)),
     );
-    if (this.#placement) subscribed.push(followPlacement(this.#placement, listener, logger));
+    if (this.#placement) subscribed.push(followPlacement(this.#placement, clusters, logger));
     // The caches of the hub go on.
     for (const end of subscribed) signal.addEventListener('abort', end, { once: true });
     // Sorted by age, so that the first of several profiles of one cluster is reported first.
@@ -74,12 +63,12 @@ export class ProfileSource {
     for (const { informer, key } of there.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))) {
       // It may have changed or been deleted meanwhile.
       await inTurn(this, 0, () =>
-        guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => listener.profile(key, informer.getByKey(key))),
+        guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => clusters.profile(key, informer.getByKey(key))),
       );
     }
     await this.known();
     if (signal.aborted) return;
-    listener.known();
+    clusters.known();
     await this.#until(() => false);
   }
 
@@ -108,11 +97,11 @@ export class ProfileSource {
   }
 }
 
-function followPlacement(informer: Informer<PlacementDecision>, listener: ProfileListener, logger: Logger): () => void {
+function followPlacement(informer: Informer<PlacementDecision>, clusters: Clusters, logger: Logger): () => void {
   let placed: Placed = new Map();
   const look = () => {
     placed = placedClusters(informer.list(), placed);
-    listener.placed(new Set([...placed.values()].flat()));
+    clusters.placed(new Set([...placed.values()].flat()));
   };
   guard(logger, {}, 'PlacementDecisions', look);
   return informer.subscribe(look);

@@ -5,7 +5,6 @@
 import { FleetError } from '../../errors/index.ts';
 import type { Cluster, ClusterListing } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
-import type { ProfileListener } from '../profile-source.ts';
 import { type Claimed, ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
 import type { EngageHandler } from './engagement.ts';
 import type { FleetProfile } from './identity.ts';
@@ -15,7 +14,7 @@ import { Reach, type ReachOptions } from './reach.ts';
 
 const deleted = 'its ClusterProfile was deleted';
 
-export class Clusters implements ProfileListener {
+export class Clusters {
   readonly #membership: Membership;
   readonly #ownership: Pick<Ownership, 'enter' | 'leave'>;
   readonly #context: LifecycleContext;
@@ -54,7 +53,7 @@ export class Clusters implements ProfileListener {
     this.#apply(this.#membership.place(clusters));
   }
 
-  /** The hub has been read. */
+  /** All existing profiles have been reported. */
   known(): void {
     this.#isKnown = true;
     this.#context.changed();
