@@ -1,4 +1,5 @@
 /** ClusterProfiles without a fleet: one, a list of them, their changes, and a function on every cluster. */
+import pMap from 'p-map';
 import { z } from 'zod';
 import { checkArgument } from '../errors/check-argument.ts';
 import { FleetError } from '../errors/index.ts';
@@ -203,13 +204,7 @@ export async function forEachCluster<T>(
   const settings = parseOptionsWith(schema, options);
   const { hub, concurrency, namespaces, labelSelector, signal } = settings;
   const profiles = await listProfiles(hub, { namespaces, labelSelector, signal });
-  const results: ClusterResult<T>[] = [];
-  const waiting = profiles.entries();
-  const worker = async () => {
-    for (const [index, profile] of waiting) results[index] = await resultOf(profile, run, settings);
-  };
-  await Promise.all(Array.from({ length: Math.min(concurrency, profiles.length) }, worker));
-  return results;
+  return pMap(profiles, (profile) => resultOf(profile, run, settings), { concurrency });
 }
 
 async function resultOf<T>(
