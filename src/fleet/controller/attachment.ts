@@ -9,7 +9,7 @@ import type { ReconcileTrigger } from '../telemetry.ts';
 import type { ClusterQueue } from './cluster-queue.ts';
 import type { ReconcileRequest } from './options.ts';
 import type { ControllerContext, Place } from './place.ts';
-import { passes, readRequests } from './requests.ts';
+import { readRequests } from './requests.ts';
 import { type ControllerSettings, informerOf, type Source } from './settings.ts';
 import { Written } from './written.ts';
 
@@ -113,9 +113,12 @@ export class Attachment {
       inTurns(informer, informer.list(), atOnce, (object) =>
         queue(object, { reason: 'start', ...origin, object: keyOf(object) }, affects),
       );
-    const unsubscribe = informer.subscribe((change) => {
-      if (!passes({ apiVersion, kind, when }, change, { logger, fields })) return;
-      const { key, before, after, gone, initial } = change;
+    const unsubscribe = informer.subscribe(({ key, before, after, gone, initial }) => {
+      // New and deleted objects always count, also if one of the same name has replaced another. A predicate that throws hides nothing.
+      if (when && before && after && before.metadata.uid === after.metadata.uid) {
+        const call = () => when(before, after);
+        if (ask(logger, { ...fields, object: key }, `when of ${kind} ${key}`, call, readVerdict) === false) return;
+      }
       const event = !before ? 'Added' : after ? 'Modified' : 'Deleted';
       const trigger = { reason: initial ? 'start' : 'event', ...origin, object: key, event } as const;
       for (const object of [before, after ?? gone]) if (object) queue(object, trigger);
@@ -168,4 +171,9 @@ export class Attachment {
     const there = this.#settings.sources.filter(({ on }) => on === (isHub ? 'hub' : 'clusters'));
     return there.map((source) => informerOf(at.informers, source));
   }
+}
+
+function readVerdict(returned: unknown): boolean {
+  if (typeof returned === 'boolean') return returned;
+  throw new TypeError('it returned neither true nor false, and counts as true');
 }

@@ -1,13 +1,10 @@
-/** Which changes count, and which requests an object leads to. */
+/** Which requests an object leads to, and predicates for its changes. */
 import { isDeepStrictEqual } from 'node:util';
 import { checkArgument } from '../../errors/check-argument.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { Kind } from '../../rest/api/api-server.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { isObject, isString, isText } from '../../util/guards.ts';
-import { ask, type LogFields } from '../guard.ts';
-import type { Change } from '../informer/pending.ts';
-import type { ControllerSource, EnqueueRequest, ReconcileRequest, WrittenObject } from './options.ts';
+import type { EnqueueRequest, ReconcileRequest, WrittenObject } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {
   return namespace === undefined ? { name } : { name, namespace };
@@ -68,34 +65,10 @@ export function generationChanged(
 
 /** Whether `metadata.labels` have changed. */
 export function labelsChanged(before: KubernetesObject, after: KubernetesObject): boolean {
-  return differ(before.metadata.labels, after.metadata.labels);
+  return !isDeepStrictEqual(before.metadata.labels ?? {}, after.metadata.labels ?? {});
 }
 
 /** Whether `metadata.annotations` have changed. */
 export function annotationsChanged(before: KubernetesObject, after: KubernetesObject): boolean {
-  return differ(before.metadata.annotations, after.metadata.annotations);
-}
-
-type Texts = Readonly<Record<string, string>>;
-
-function differ(before: Texts | null | undefined, after: Texts | null | undefined): boolean {
-  return !isDeepStrictEqual(before ?? {}, after ?? {});
-}
-
-/**
- * Whether a change counts. New and deleted objects always do, also if one of the same name has replaced another: a predicate that
- * throws must not hide a change either.
- */
-export function passes<T extends KubernetesObject>(
-  { when, kind }: ControllerSource<T>,
-  { key, before, after }: Change<T>,
-  { logger, fields }: { readonly logger: Logger; readonly fields: LogFields },
-): boolean {
-  if (!when || !before || !after || before.metadata.uid !== after.metadata.uid) return true;
-  return ask(logger, { ...fields, object: key }, `when of ${kind} ${key}`, () => when(before, after), isTrue) ?? true;
-}
-
-function isTrue(returned: unknown): boolean {
-  if (typeof returned === 'boolean') return returned;
-  throw new TypeError('it returned neither true nor false, and counts as true');
+  return !isDeepStrictEqual(before.metadata.annotations ?? {}, after.metadata.annotations ?? {});
 }
