@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
-import { type ObservedWrite, reconcileField, reconcileScope } from '../../observability/telemetry.ts';
-import { type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
+import { type ObservedWrite, reconcileScope } from '../../observability/telemetry.ts';
+import { type Subject, type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
 import { codeFieldOf } from '../../util/guards.ts';
@@ -14,9 +14,8 @@ import { emit, isObserved, type ReconcileOutcome } from '../telemetry.ts';
 import type { Attachment } from './attachment.ts';
 import type { Job, Outcome } from './cluster-queue.ts';
 import type { HubReconcileContext, ReconcileRequest, ReconcileResult, WrittenObject } from './options.ts';
-import type { ControllerContext, Place, Tenure } from './place.ts';
+import type { ControllerContext, Tenure } from './place.ts';
 import type { ControllerSettings } from './settings.ts';
-import type { Written } from './written.ts';
 
 /** For spans: the context of a message is that of the event `fleet-reconcile`, without its result. */
 const tracing = tracingChannel('clusterprofile-credentials:reconcile');
@@ -46,10 +45,8 @@ export class Reconciler {
   /** Runs one reconcile and returns its slot. Never rejects. */
   run(job: Job<ReconcileRequest>, attachment: Attachment, tenure: Tenure): Promise<void> {
     const key = keyOfName(job.value);
-    const scope = {
-      reconcileId: randomUUID(),
-      wrote: (write: ObservedWrite) => attachment.written.observe(key, write),
-    };
+    const wrote = (write: ObservedWrite) => attachment.written.observe(key, write);
+    const scope = { reconcileId: randomUUID(), wrote };
     return reconcileScope.run(scope, () => this.#run(scope.reconcileId, job, attachment, tenure));
   }
 
@@ -63,6 +60,8 @@ export class Reconciler {
     const { name: controller, reconcileTimeoutMs } = this.#settings;
     const { place, queue } = attachment;
     const { name, cluster } = place;
+    const key = keyOfName(job.value);
+    const fields = { controller, ...place.fields, object: key, reconcileId };
     const began = clock.uptime();
     const abort = new AbortController();
     const { promise: abandoned, reject: abandon } = Promise.withResolvers<never>();
@@ -70,8 +69,8 @@ export class Reconciler {
     const end = () => {
       abort.abort(ends.reason);
       cancelDrain = clock.after(drainTimeoutMs, () => {
-        const message = `reconcile of ${keyOfName(job.value)} on ${name} still runs ${drainTimeoutMs} ms after its signal aborted: it is given up`;
-        logger.warn(this.#fields(place, job.value), message);
+        const message = `reconcile of ${key} on ${name} still runs ${drainTimeoutMs} ms after its signal aborted: it is given up`;
+        logger.warn(fields, message);
         abandon(ends.reason);
       });
     };
@@ -80,19 +79,18 @@ export class Reconciler {
     let outcome: Outcome = { failed: true };
     let result: ReconcileOutcome = 'error';
     let cancel = clock.after(reconcileTimeoutMs, () => {
-      const message = `reconcile of ${keyOfName(job.value)} did not end within ${reconcileTimeoutMs} ms`;
+      const message = `reconcile of ${key} did not end within ${reconcileTimeoutMs} ms`;
       late = new FleetError('TIMEOUT', message, cluster ? { cluster: name } : {});
       // A cluster that hangs. Objects of the hub have nothing in common.
       if (cluster) queue.slow(true);
       abort.abort(late);
       cancel = clock.after(graceMs, () => {
-        const fields = this.#fields(place, job.value);
         logger.warn(fields, `${message}, nor when its signal aborted: it goes on, and its slot is free for another`);
         job.release();
       });
     });
     const { triggers } = job;
-    const call = () => this.#reconcile(reconcileId, job, attachment, abort.signal, hub.configFor(fence));
+    const call = () => this.#reconcile(fields, job, attachment, abort.signal, hub.configFor(fence));
     const about = () => ({ reconcileId, triggers, controller, cluster: cluster?.name, ...job.value });
     const reconciled = tracing.hasSubscribers ? tracing.tracePromise(call, about()) : call();
     try {
@@ -100,12 +98,14 @@ export class Reconciler {
       if (late) throw late;
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
-      this.#warnings.clearOne(place, 'reconcile', keyOfName(job.value));
+      this.#warnings.clearOne(place, 'reconcile', key);
     } catch (error) {
-      const atLeastMs = error instanceof CredentialsError ? error.retryAfterMs : undefined;
-      outcome = { failed: true, ...(atLeastMs === undefined ? {} : { atLeastMs }) };
+      outcome = { failed: true, atLeastMs: error instanceof CredentialsError ? error.retryAfterMs : undefined };
       result = ends.aborted ? 'cancelled' : late ? 'timeout' : 'error';
-      this.#reportFailure(place, job, result, late ?? error);
+      const why = late ?? error;
+      const message = `reconcile of ${key} on ${name} failed (${result}, try ${job.failures + 1}): ${reasonOf(why)}`;
+      if (result === 'cancelled') logger.debug?.(fields, message);
+      else this.#warn({ name, fields }, 'reconcile', { ...codeFieldOf(why), key, message });
     } finally {
       cancel();
       cancelDrain();
@@ -123,14 +123,19 @@ export class Reconciler {
   }
 
   async #reconcile(
-    reconcileId: string,
+    fields: LogFields & { readonly reconcileId: string },
     { value: request, triggers }: Job<ReconcileRequest>,
     { place, mains, written }: Attachment,
     signal: AbortSignal,
     hub: RestConfig,
   ): Promise<ReconcileResult> {
     const key = keyOfName(request);
-    if (written.has(key)) await this.#seen(request, place, written, signal);
+    if (written.has(key)) {
+      const missing = await written.seen(key, signal);
+      const message = `reconcile of ${key} on ${place.name} goes on without its last write: ${missing}`;
+      if (missing === undefined) this.#warnings.clear(place, 'cache');
+      else this.#warn({ name: place.name, fields }, 'cache', { message });
+    }
     const { name, namespace } = request;
     const cache = mains.length === 1 ? mains[0] : mains.find(({ options }) => options.namespace === namespace);
     const object = cache?.get(name, namespace);
@@ -138,6 +143,7 @@ export class Reconciler {
       hub.preview ||
       written.add(key, result, server && (server instanceof RestConfig ? server : server.config).dispatcher);
     const { cluster } = place;
+    const { reconcileId } = fields;
     const hubInformer = this.#hubInformer;
     const context = { cluster, object, reconcileId, triggers, signal, wrote, hub, hubInformer };
     const returned = await this.#settings.reconcile(request, context);
@@ -147,36 +153,9 @@ export class Reconciler {
     throw new TypeError(`reconcile returned requeueAfterMs ${String(requeueAfterMs)}: it must be milliseconds`);
   }
 
-  /** Waits until the caches have what the last reconcile of the item has written. */
-  async #seen(request: ReconcileRequest, place: Place, written: Written, signal: AbortSignal): Promise<void> {
-    const missing = await written.seen(keyOfName(request), signal);
-    if (missing === undefined) {
-      this.#warnings.clear(place, 'cache');
-    } else {
-      const message = `reconcile of ${keyOfName(request)} on ${place.name} goes on without its last write: ${missing}`;
-      this.#warn(place, 'cache', { message }, request);
-    }
-  }
-
-  #reportFailure(
-    place: Place,
-    { value, failures }: Job<ReconcileRequest>,
-    result: ReconcileOutcome,
-    error: unknown,
-  ): void {
-    const key = keyOfName(value);
-    const message = `reconcile of ${key} on ${place.name} failed (${result}, try ${failures + 1}): ${reasonOf(error)}`;
-    if (result === 'cancelled') this.#context.logger.debug?.(this.#fields(place, value), message);
-    else this.#warn(place, 'reconcile', { ...codeFieldOf(error), key, message }, value);
-  }
-
-  #warn(place: Place, kind: 'reconcile' | 'cache', warning: Warning, request: ReconcileRequest): void {
-    const fields = this.#fields(place, request);
-    const isSaid = this.#warnings.add({ name: place.name, fields }, kind, warning);
-    if (!isSaid) this.#context.logger.debug?.(fields, warning.message);
-  }
-
-  #fields({ fields }: Place, request: ReconcileRequest): LogFields {
-    return { controller: this.#settings.name, ...fields, object: keyOfName(request), ...reconcileField() };
+  /** What was warned about before is logged for debugging. */
+  #warn(subject: Subject, kind: 'reconcile' | 'cache', warning: Warning): void {
+    const isSaid = this.#warnings.add(subject, kind, warning);
+    if (!isSaid) this.#context.logger.debug?.(subject.fields, warning.message);
   }
 }
