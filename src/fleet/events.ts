@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ApiError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
-import { WarningLimiter } from '../observability/warning-limiter.ts';
+import { type Subject, WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
 import type { KubernetesObject, ObjectMeta } from '../rest/api/kubernetes-object.ts';
 import type { ResourceClient } from '../rest/api/resource-client.ts';
@@ -72,6 +72,7 @@ export interface EventsParts {
 export class Events {
   readonly #parts: EventsParts;
   readonly #warnings: WarningLimiter;
+  readonly #subject: Subject;
   /** By the fields that have to be equal. */
   readonly #series = new Map<string, Series>();
   readonly #queue = new Set<Series>();
@@ -81,7 +82,8 @@ export class Events {
   /** @internal Made by `Fleet`. */
   constructor(parts: EventsParts) {
     this.#parts = parts;
-    const { logger, clock } = parts.context;
+    const { logger, clock, fields } = parts.context;
+    this.#subject = { name: 'events', fields };
     this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
   }
 
@@ -191,10 +193,6 @@ export class Events {
       if (!(error instanceof ApiError) || error.statusCode !== 404) throw error;
     }
     await events.create({ ...event, ...series }, { signal });
-  }
-
-  get #subject() {
-    return { name: 'events', fields: this.#parts.context.fields };
   }
 
   #warn(message: string): void {

@@ -2,7 +2,6 @@
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import type { Clock } from '../clock.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';
-import { Fifo } from './fifo.ts';
 
 /** Changes go before the objects of an informer's initial list. */
 export type Rank = 'change' | 'initial';
@@ -21,7 +20,7 @@ export interface WorkQueueOptions {
 
 /** The outcome of the work on an item. */
 export type Outcome =
-  | { readonly failed: true; readonly atLeastMs?: number }
+  | { readonly failed: true; readonly atLeastMs?: number | undefined }
   | { readonly requeueAfterMs?: number | undefined };
 
 /** Every tenth turn serves initial items, so that endless changes do not starve them: in each queue, and among all of them. */
@@ -43,11 +42,11 @@ interface Entry<T> {
   /** When it was queued. */
   since: number;
   /** While it waits after a failure: cancels that. */
-  cancel: () => void;
+  cancel?: (() => void) | undefined;
   /** Its `requeueAfterMs`. */
-  due: { readonly at: number; readonly cancel: () => void } | undefined;
+  due?: { readonly at: number; readonly cancel: () => void } | undefined;
   /** Set if it was added while it was worked on. */
-  again: Rank | undefined;
+  again?: Rank | undefined;
 }
 
 /** An item with a slot. Call `done` when the work has ended. */
@@ -72,7 +71,9 @@ export class ClusterQueue<T> {
   readonly #options: WorkQueueOptions;
   readonly #ring: Ring<T>;
   readonly #entries = new Map<string, Entry<T>>();
-  readonly #queued = { change: new Fifo<Entry<T>>(), initial: new Fifo<Entry<T>>() };
+  readonly #queued = { change: new Set<Entry<T>>(), initial: new Set<Entry<T>>() };
+  /** Kept: a new one would step over the places of deleted entries again. Asked only if there is an entry: one at its end stays there. */
+  readonly #next = { change: this.#queued.change.values(), initial: this.#queued.initial.values() };
   #working = 0;
   #changesInARow = 0;
   #paused = true;
@@ -101,32 +102,18 @@ export class ClusterQueue<T> {
   }
 
   /** Queues an item once, however often it is added. An item that is worked on is queued again afterwards. */
-  add(key: string, value: T, rank: Rank, trigger?: ReconcileTrigger): void {
+  add(key: string, value: T, rank: Rank, trigger: ReconcileTrigger): void {
     if (this.#closed) return;
-    const entry = this.#entries.get(key);
-    // One change may lead to an item twice: by the object before it and after it.
-    const isNew = entry && trigger && entry.triggers.length < maxTriggers && entry.triggers.at(-1) !== trigger;
-    if (isNew) entry.triggers.push(trigger);
+    let entry = this.#entries.get(key);
     if (!entry) {
-      const fresh: Entry<T> = {
-        key,
-        value,
-        triggers: trigger ? [trigger] : [],
-        state: 'waiting',
-        rank,
-        failures: 0,
-        since: 0,
-        cancel: () => {},
-        due: undefined,
-        again: undefined,
-      };
-      this.#entries.set(key, fresh);
-      this.#enqueue(fresh, rank);
-    } else if (entry.state === 'working') {
-      entry.again = entry.again === 'change' ? 'change' : rank;
-    } else if (entry.state === 'waiting') {
-      this.#enqueue(entry, rank);
-    } else if (rank === 'change' && entry.rank === 'initial') {
+      entry = { key, value, triggers: [], state: 'waiting', rank, failures: 0, since: 0 };
+      this.#entries.set(key, entry);
+    }
+    // One change may lead to an item twice: by the object before it and after it.
+    if (entry.triggers.length < maxTriggers && entry.triggers.at(-1) !== trigger) entry.triggers.push(trigger);
+    if (entry.state === 'working') entry.again = entry.again === 'change' ? 'change' : rank;
+    else if (entry.state === 'waiting') this.#enqueue(entry, rank);
+    else if (rank === 'change' && entry.rank === 'initial') {
       this.#queued.initial.delete(entry);
       this.#enqueue(entry, rank);
     }
@@ -149,7 +136,7 @@ export class ClusterQueue<T> {
   close(): void {
     this.#closed = true;
     for (const entry of this.#entries.values()) {
-      entry.cancel();
+      entry.cancel?.();
       entry.due?.cancel();
     }
     this.#entries.clear();
@@ -160,20 +147,17 @@ export class ClusterQueue<T> {
   take(turn: Rank): Job<T> | undefined {
     if (!this.#canTake(turn)) return undefined;
     const rank = this.#changesInARow >= turnsForInitial - 1 && this.#canTake('initial') ? 'initial' : turn;
-    const entry = this.#queued[rank].shift();
+    const { value: entry } = this.#next[rank].next();
     if (!entry) return undefined;
+    this.#queued[rank].delete(entry);
     entry.state = 'working';
     entry.again = undefined;
+    const { triggers } = entry;
+    entry.triggers = [];
     this.#working += 1;
     this.#changesInARow = rank === 'change' ? this.#changesInARow + 1 : 0;
     this.#offer();
-    return this.#job(entry);
-  }
-
-  #job(entry: Entry<T>): Job<T> {
     let holdsPlace = true;
-    const { triggers } = entry;
-    entry.triggers = [];
     const release = () => {
       if (!holdsPlace) return;
       holdsPlace = false;
@@ -231,8 +215,8 @@ export class ClusterQueue<T> {
   }
 
   #enqueue(entry: Entry<T>, rank: Rank): void {
-    entry.cancel();
-    entry.cancel = () => {};
+    entry.cancel?.();
+    entry.cancel = undefined;
     if (entry.state !== 'queued') entry.since = this.#options.clock.uptime();
     entry.state = 'queued';
     entry.rank = rank;

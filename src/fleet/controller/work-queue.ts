@@ -29,9 +29,7 @@ export class WorkQueue<T> {
 
   /** Items that wait for a slot. */
   get depth(): number {
-    let depth = 0;
-    for (const queue of this.#queues) depth += queue.depth;
-    return depth;
+    return [...this.#queues].reduce((sum, { depth }) => sum + depth, 0);
   }
 
   /** Items that have a slot. */

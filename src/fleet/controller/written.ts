@@ -1,13 +1,13 @@
-/** What the reconciles of a controller have written in one place, until the next reconcile of the same item: it waits for the caches. */
+/** What the reconciles of a controller have written in one place, until the next reconcile of the same item: it waits for the caches that select it. */
 import type { ObservedWrite } from '../../observability/telemetry.ts';
 import { keyOfName } from '../../rest/api/kubernetes-object.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Informer } from '../informer/informer.ts';
 import { isVersion } from '../reflect/events.ts';
+import type { ReflectedResource } from '../reflect/reflector.ts';
 import type { WrittenObject } from './options.ts';
 import { isOfKind } from './requests.ts';
-import { isSelected } from './selectors.ts';
 
 /** Milliseconds that a reconcile waits for its caches. */
 const longestWaitMs = 10_000;
@@ -126,4 +126,57 @@ function left(informer: Informer, key: string, uid: string, signal: AbortSignal)
     const object = informer.getByKey(key);
     return object?.metadata.uid !== uid || object.metadata.deletionTimestamp !== undefined;
   }, signal);
+}
+
+/** Whether a resource with these selectors has an object. */
+export function isSelected(
+  { namespace, labelSelector, fieldSelector }: Omit<ReflectedResource, 'apiVersion' | 'kind'>,
+  object: WrittenObject,
+): boolean {
+  const { metadata } = object;
+  if (namespace !== undefined && namespace !== metadata?.namespace) return false;
+  if (labelSelector && !matchesLabels(labelSelector, metadata?.labels ?? {})) return false;
+  return !fieldSelector || matchesFields(fieldSelector, object);
+}
+
+const labelRequirement =
+  /^\s*(?<not>!?)\s*(?<key>[^\s!=<>,()]+)\s*(?:(?<operator>==?|!=|<|>|\bin\b|\bnotin\b)\s*(?<values>.*?))?\s*$/;
+
+/** `a=b,c!=d,e in (f,g),h notin (i),j,!k`, as apimachinery reads it. */
+function matchesLabels(selector: string, labels: Readonly<Record<string, string>>): boolean {
+  // Commas within parentheses separate values.
+  return selector.split(/,(?![^(]*\))/).every((requirement) => {
+    const { not, key = '', operator, values = '' } = labelRequirement.exec(requirement)?.groups ?? {};
+    const label = Object.hasOwn(labels, key) ? labels[key] : undefined;
+    const wanted = values
+      .replace(/^\(|\)$/g, '')
+      .split(',')
+      .map((value) => value.trim());
+    switch (operator) {
+      case '=':
+      case '==':
+      case 'in':
+        return label !== undefined && wanted.includes(label);
+      case '!=':
+      case 'notin':
+        return label === undefined || !wanted.includes(label);
+      case '<':
+        return label !== undefined && Number(label) < Number(values);
+      case '>':
+        return label !== undefined && Number(label) > Number(values);
+      default:
+        return (label !== undefined) !== (not === '!');
+    }
+  });
+}
+
+/** `metadata.name=a,status.phase!=Running`: an absent field is empty. */
+function matchesFields(selector: string, object: object): boolean {
+  return selector.split(/(?<!\\),/).every((requirement) => {
+    const [, path = '', operator, value = ''] = /^(.*?)(==?|!=)(.*)$/s.exec(requirement) ?? [];
+    let field: unknown = object;
+    for (const name of path.trim().split('.')) field = Object(field)[name];
+    const isEqual = String(field ?? '') === value.replace(/\\(.)/g, '$1');
+    return operator === '!=' ? !isEqual : isEqual;
+  });
 }

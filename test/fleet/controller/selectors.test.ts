@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isSelected } from '../../../src/fleet/controller/selectors.ts';
+import { isSelected } from '../../../src/fleet/controller/written.ts';
 
 test('selectors of a cache are read as an API server does', () => {
   const object = {
