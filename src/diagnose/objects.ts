@@ -2,7 +2,7 @@
 import type { KubeconfigAccess } from '../access/kubeconfig.ts';
 import { ApiError } from '../errors/index.ts';
 import { systemClock } from '../fleet/clock.ts';
-import { durationOf, holderOf, type Lease, transitionsOf } from '../fleet/lease/lease.ts';
+import { durationOf, holderOf, type Lease, transitionsOf } from '../fleet/lease.ts';
 import type { ReflectorEvent } from '../fleet/reflect/events.ts';
 import { type ReflectedResource, Reflector } from '../fleet/reflect/reflector.ts';
 import { fleetOf, identityOf, isReplica, shardCount, shardOf, shardOfLease } from '../fleet/sharding/names.ts';

@@ -9,7 +9,7 @@ import { type Subject, WarningLimiter } from '../observability/warning-limiter.t
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
 import type { KubernetesObject, ObjectMeta } from '../rest/api/kubernetes-object.ts';
 import type { ResourceClient } from '../rest/api/resource-client.ts';
-import { microTime } from './lease/lease.ts';
+import { microTime } from './lease.ts';
 import type { ReflectorContext } from './reflect/reflector.ts';
 
 /** The object that an event is about: any object as the wire has it. */

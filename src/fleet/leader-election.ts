@@ -20,8 +20,7 @@ import {
   type LeaderElectionRun,
   runSchema,
 } from './leader-election-options.ts';
-import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec, uniqueIdentity } from './lease/lease.ts';
-import { Leases, leaseAdvice, leaseClient } from './lease/leases.ts';
+import { Leases, LeaseView, leaseAdvice, leaseClient, uniqueIdentity } from './lease.ts';
 import { emit } from './telemetry.ts';
 
 /**
@@ -53,11 +52,11 @@ export class LeaderElection {
   /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
   constructor(options: LeaderElectionOptions) {
     this.#settings = parseOptionsWith(electionSchema, options);
-    const { hub, namespace, identity, clock, logger, leaseDurationMs, renewDeadlineMs } = this.#settings;
+    const { hub, namespace, name, identity, clock, logger, leaseDurationMs, renewDeadlineMs } = this.#settings;
     this.identity = identity ?? uniqueIdentity();
     this.#wait = new Wait(clock);
     this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
-    this.#view = new LeaseView(clock, leaseDurationMs);
+    this.#view = new LeaseView(name, leaseDurationMs, clock);
     this.#leases = new Leases(leaseClient(hub, namespace), {
       clock,
       // As client-go's. A renewal that hangs leaves time for another.
@@ -169,8 +168,16 @@ export class LeaderElection {
   }
 
   async #release(): Promise<void> {
+    this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#changed();
     try {
-      await this.#giveUp();
+      for (const isLast of [false, true]) {
+        const { lease, holder } = this.#view;
+        if (!lease || holder !== this.identity) return;
+        if (await this.#leases.release(this.#view, lease)) return;
+        if (!isLast) await this.#look();
+      }
+      throw new Error('others changed it at each attempt to release it');
     } catch (error) {
       this.#settings.logger.warn(
         { ...this.#fields, ...codeFieldOf(error) },
@@ -203,7 +210,7 @@ export class LeaderElection {
 
   /** Asks the server how it is. */
   async #look(): Promise<void> {
-    await this.#leases.look(this.#settings.name, this.#view);
+    await this.#leases.look(this.#view);
     this.#changed();
   }
 
@@ -212,11 +219,11 @@ export class LeaderElection {
    * Rejects with the failure of a request; the server may have done it all the same, which the next attempt finds out.
    */
   async #hold(): Promise<boolean> {
-    const { clock, leaseDurationMs: durationMs, renewDeadlineMs } = this.#settings;
+    const { clock, renewDeadlineMs } = this.#settings;
     for (const isLast of [false, true]) {
       if (!this.#mayTake) return false;
       const start = clock.uptime();
-      if (await this.#write(heldSpec(this.#view.lease, this.identity, { clock, durationMs }))) {
+      if (await this.#leases.hold(this.#view, this.#view.lease, this.identity)) {
         this.#heldUntil = start + renewDeadlineMs;
         this.#changed();
         return this.#isHeld;
@@ -224,28 +231,6 @@ export class LeaderElection {
       if (!isLast) await this.#look();
     }
     return false;
-  }
-
-  /** Rejects with the failure of a request, or if others change it each time; others then wait until it has expired. */
-  async #giveUp(): Promise<void> {
-    this.#heldUntil = Number.NEGATIVE_INFINITY;
-    this.#changed();
-    for (const isLast of [false, true]) {
-      const { lease, holder } = this.#view;
-      if (!lease || holder !== this.identity) return;
-      if (await this.#write(releasedSpec(lease, this.#settings.clock))) return;
-      if (!isLast) await this.#look();
-    }
-    throw new Error(`Lease ${this.#settings.name}: others changed it at each attempt to release it`);
-  }
-
-  /** Whether the server has it like this now. */
-  async #write(spec: LeaseSpec): Promise<boolean> {
-    const { name } = this.#settings;
-    const known: Lease['metadata'] | undefined = this.#view.lease?.metadata;
-    const isWritten = await this.#leases.write({ metadata: { ...known, name }, spec }, this.#view);
-    if (isWritten) this.#changed();
-    return isWritten;
   }
 
   /** The Lease may have another holder. */

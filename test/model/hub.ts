@@ -1,8 +1,7 @@
 /** A hub that has Leases, and a network to it that loses, delays, repeats and reorders. */
 import { ApiError } from '../../src/errors/index.ts';
-import { type Lease, type LeaseToWrite, leaseKind } from '../../src/fleet/lease/lease.ts';
-import { type LeaseClient, Leases } from '../../src/fleet/lease/leases.ts';
-import type { LeaseListener } from '../../src/fleet/sharding/sharding.ts';
+import { type Lease, type LeaseClient, Leases } from '../../src/fleet/lease.ts';
+import type { ShardingOptions } from '../../src/fleet/sharding/sharding.ts';
 import type { DeleteOptions } from '../../src/rest/api/resource-options.ts';
 import type { Process, World } from './world.ts';
 
@@ -29,7 +28,7 @@ interface Change {
 
 interface Watcher {
   readonly process: Process;
-  readonly listener: LeaseListener;
+  readonly report: Parameters<ShardingOptions['watch']>[0];
   /** What was there at first and is not reported yet. */
   there: readonly Change[];
   /** The next change to report. */
@@ -102,7 +101,7 @@ export class SimulatedHub {
   for(process: Process) {
     const list = () => ({ metadata: { resourceVersion: '' }, items: [...this.#leases.values()] });
     const write = (lease: object, signal: AbortSignal | undefined) => {
-      const written = lease as LeaseToWrite; // made by Leases
+      const written = lease as Lease; // made by Leases; one that is to be created has no uid yet
       return this.#ask(process, signal, () => this.#write(written) ?? conflict, written);
     };
     const client: LeaseClient = {
@@ -115,10 +114,10 @@ export class SimulatedHub {
     };
     return {
       leases: new Leases(client, { clock: process.clock, limitMs: 10_000, advice: '' }),
-      watch: (listener: LeaseListener, signal: AbortSignal) => {
+      watch: (report: Watcher['report'], signal: AbortSignal) => {
         // What is there comes first, as of a list.
         const changes = [...this.#leases.values()].map((lease) => ({ type: 'applied' as const, lease }));
-        const watcher = { process, listener, there: changes, next: this.#changes.length, isAwaited: false };
+        const watcher = { process, report, there: changes, next: this.#changes.length, isAwaited: false };
         this.#watchers.add(watcher);
         signal.addEventListener('abort', () => this.#watchers.delete(watcher), { once: true });
         this.#notify(watcher);
@@ -126,12 +125,7 @@ export class SimulatedHub {
     };
   }
 
-  #ask<T>(
-    process: Process,
-    signal: AbortSignal | undefined,
-    request: () => T | ApiError,
-    written?: LeaseToWrite,
-  ): Promise<T> {
+  #ask<T>(process: Process, signal: AbortSignal | undefined, request: () => T | ApiError, written?: Lease): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     const isLost = this.#world.chance(this.weather.lost);
@@ -160,14 +154,15 @@ export class SimulatedHub {
   }
 
   /** Creates a Lease without a version; what has one is its precondition. */
-  #write({ metadata, spec }: LeaseToWrite): Lease | undefined {
+  #write(written: Lease): Lease | undefined {
+    const { metadata } = written;
     const { name } = metadata;
     const known = this.#leases.get(name)?.metadata;
     if (known?.resourceVersion !== metadata.resourceVersion || known?.uid !== metadata.uid) return undefined;
     if (!known) this.#createdAt.set(name, this.#world.now);
     this.#version += 1;
     const uid = known?.uid ?? `uid-${this.#version}`;
-    const stored = { ...leaseKind, metadata: { ...metadata, uid, resourceVersion: String(this.#version) }, spec };
+    const stored = { ...written, metadata: { ...metadata, uid, resourceVersion: String(this.#version) } };
     this.#leases.set(name, stored);
     this.#changed('applied', stored);
     return stored;
@@ -205,7 +200,7 @@ export class SimulatedHub {
         const news = [...watcher.there, ...this.#changes.slice(watcher.next, end)];
         watcher.there = [];
         watcher.next = end;
-        for (const { type, lease } of news) watcher.listener[type](lease);
+        for (const { type, lease } of news) watcher.report(lease, type === 'deleted');
         if (watcher.next < this.#changes.length) this.#notify(watcher);
       });
     this.#world.in(Math.max(0, away) + this.#delay(), deliver);
@@ -215,7 +210,7 @@ export class SimulatedHub {
     return this.#world.now < Math.max(this.#awayUntil, this.#cutOffUntil.get(process) ?? 0);
   }
 
-  #isMuted(process: Process, { metadata: { name } }: LeaseToWrite): boolean {
+  #isMuted(process: Process, { metadata: { name } }: Lease): boolean {
     return name.includes('-replica-') && this.#world.now < (this.#mutedUntil.get(process) ?? 0);
   }
 

@@ -7,8 +7,7 @@ import { inspect } from 'node:util';
 import { CoreV1Api, Exec, Watch } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { systemClock } from '../../src/fleet/clock.ts';
-import { LeaseView } from '../../src/fleet/lease/lease.ts';
-import { Leases, leaseClient } from '../../src/fleet/lease/leases.ts';
+import { Leases, LeaseView, leaseClient } from '../../src/fleet/lease.ts';
 import { reflect } from '../../src/fleet/reflect/reflect.ts';
 import type { RestConfig } from '../../src/index.ts';
 import { listenTo } from '../fixtures/channel.ts';
@@ -72,7 +71,7 @@ const watch: Use = ({ config }) =>
   });
 const lease: Use = async ({ config }) => {
   const leases = new Leases(leaseClient(config, 'ns'), { clock: systemClock, limitMs: 5_000, advice: '' });
-  const error = await rejection(leases.look('a', new LeaseView(systemClock, 1_000)));
+  const error = await rejection(leases.look(new LeaseView('a', 1_000, systemClock)));
   // What a controller may print of it.
   throw Object.assign(new Error('lease'), { cause: error, reason: Reflect.get(Object(error), 'reason') });
 };

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
-import type { Lease } from '../lease/lease.ts';
-import type { Leases } from '../lease/leases.ts';
+import type { Lease, Leases } from '../lease.ts';
 import type { FleetObserver } from '../telemetry.ts';
 
 /** What every part of a shared fleet knows. */
@@ -17,7 +16,7 @@ export interface ShardingContext {
   readonly nonce: string;
   /** 0: it owns no shards. */
   readonly weight: 0 | 1;
-  readonly timing: Timing;
+  readonly timing: Readonly<ReturnType<typeof timingOf>>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
@@ -103,41 +102,28 @@ export function identityOf(session: string): string {
 /** The longest duration of a replica's Lease in milliseconds. */
 export const longestLeaseMs = 600_000;
 
-export interface Timing {
-  /** How long others wait after the last change of a replica's Lease. */
-  readonly durationMs: number;
-  /** How long after the start of its last successful renewal a replica stops its work. */
-  readonly deadlineMs: number;
-  readonly renewMs: number;
-  /** Before a renewal that failed is tried again. */
-  readonly retryMs: number;
-  /** Before a failed change of a shard's Lease is tried again. */
-  readonly shardRetryMs: number;
-  /** For a request. */
-  readonly requestTimeoutMs: number;
-  /** For a renewal after the deadline, before the next one begins. */
-  readonly patienceMs: number;
-  /** The least time that a renewal gets before the deadline. */
-  readonly shortestMs: number;
-}
-
 /**
  * A hub that is away for less than a third of the duration changes nothing. It is back 7/12 of the duration after the last
  * renewal at the latest, when 1/12 is left to the deadline: a renewal that hangs is given up after half of that, and the next
  * one succeeds.
  */
-export function timingOf(durationMs: number): Timing {
-  return {
-    durationMs,
-    deadlineMs: (durationMs * 2) / 3,
-    renewMs: durationMs / 4,
-    retryMs: durationMs / 60,
-    shardRetryMs: durationMs / 15,
-    requestTimeoutMs: durationMs / 3,
-    patienceMs: durationMs / 6,
-    shortestMs: durationMs / 30,
-  };
-}
+export const timingOf = (durationMs: number) => ({
+  /** How long others wait after the last change of a replica's Lease. */
+  durationMs,
+  /** How long after the start of its last successful renewal a replica stops its work. */
+  deadlineMs: (durationMs * 2) / 3,
+  renewMs: durationMs / 4,
+  /** Before a renewal that failed is tried again. */
+  retryMs: durationMs / 60,
+  /** Before a failed change of a shard's Lease is tried again. */
+  shardRetryMs: durationMs / 15,
+  /** For a request. */
+  requestTimeoutMs: durationMs / 3,
+  /** For a renewal after the deadline, before the next one begins. */
+  patienceMs: durationMs / 6,
+  /** The least time that a renewal gets before the deadline. */
+  shortestMs: durationMs / 30,
+});
 
 /** A little less at random, so that requests that began together spread out. */
 export function spread(ms: number, random: () => number): number {

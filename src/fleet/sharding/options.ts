@@ -5,13 +5,12 @@ import { namespace, text } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
 import { isLabel } from '../../util/hosts.ts';
 import { Informer } from '../informer/informer.ts';
-import { type Lease, leaseKind, processName } from '../lease/lease.ts';
-import { Leases, leaseAdvice, leaseClient } from '../lease/leases.ts';
+import { type Lease, Leases, leaseAdvice, leaseClient, leaseKind, processName } from '../lease.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import type { fleetShape } from '../option-schemas.ts';
 import type { Restart } from '../reflect/restart.ts';
 import { leaseSelector, longestLeaseMs, shardCount, timingOf } from './names.ts';
-import { type LeaseListener, Sharding } from './sharding.ts';
+import { Sharding, type ShardingOptions } from './sharding.ts';
 
 /** Several replicas share a fleet: each works on a part of the clusters, and no two on the same one. */
 export interface FleetShardingOptions {
@@ -72,10 +71,10 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
     advice: ({ reason }: Restart) => (reason === 'forbidden' ? advice : ''),
   };
   const resource = { ...leaseKind, namespace, labelSelector: leaseSelector(options.name) };
-  const watch = ({ applied, deleted }: LeaseListener, signal: AbortSignal) => {
+  const watch: ShardingOptions['watch'] = (report, signal) => {
     new Informer<Lease>(resource, context, signal).subscribe(({ before, after, gone = before }) => {
-      if (after) applied(after);
-      else if (gone) deleted(gone);
+      if (after) report(after, false);
+      else if (gone) report(gone, true);
     });
   };
   const common = { clock, logger, observer, timing, leases, watch };

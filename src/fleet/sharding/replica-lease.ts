@@ -6,13 +6,12 @@ import { ApiError } from '../../errors/index.ts';
 import { within } from '../../rest/api/api-server.ts';
 import { abortable } from '../../util/abortable.ts';
 import { Wait } from '../clock.ts';
-import { heldSpec, holderOf, type Lease } from '../lease/lease.ts';
+import { holderOf, type Lease } from '../lease.ts';
 import {
   identityOf,
   labelsOf,
   millisecondsTo,
   replicaAnnotations,
-  replicaLeaseName,
   type ShardingContext,
   sessionName,
   spread,
@@ -34,7 +33,6 @@ export interface ReplicaLeaseContext extends ShardingContext {
 }
 
 export class ReplicaLease {
-  readonly leaseName: string;
   readonly #context: ReplicaLeaseContext;
   readonly #wait: Wait;
   /** The session has been written, and no other process has ended it as far as is known. */
@@ -47,7 +45,6 @@ export class ReplicaLease {
   #cancelDeadline = () => {};
 
   constructor(context: ReplicaLeaseContext) {
-    this.leaseName = replicaLeaseName(context.name, context.identity);
     this.#context = context;
     this.#wait = new Wait(context.clock);
   }
@@ -123,7 +120,8 @@ export class ReplicaLease {
       if (!this.#isBegun && !(await this.#begin())) retryMs = timing.renewMs;
     } catch (error) {
       // A request that is waited for no longer may succeed yet.
-      if (!this.isValid || !isTimeout(error)) report.failed('replica', error);
+      const isTimeout = error instanceof ApiError && error.code === 'API_TIMEOUT';
+      if (!this.isValid || !isTimeout) report.failed('replica', error);
     }
     // Counted from its start: if the hub is slow, the next one begins at once.
     const next =
@@ -143,21 +141,21 @@ export class ReplicaLease {
     const { clock, timing } = this.#context;
     const half = Math.max((this.#heldUntil - start) / 2, timing.shortestMs);
     const limitMs = this.isValid ? half : timing.patienceMs;
-    const message = `PUT Lease ${this.leaseName}: no answer for ${(limitMs / 1_000).toFixed(1)} s`;
+    const message = `PUT Lease ${this.#context.replicas.own.name}: no answer for ${(limitMs / 1_000).toFixed(1)} s`;
     await within(clock, limitMs, message, (signal) => abortable(() => this.#renew(start), signal));
   }
 
   /** Writes it on top of the newest version that an answer or the watch has shown. Only when all Leases have been read too is it renewed. */
   async #renew(start: number): Promise<void> {
-    const { leases, replicas, read } = this.#context;
-    const { leaseName, session } = this;
-    const view = replicas.viewOf(leaseName);
+    const { leases, read } = this.#context;
+    const { own: view } = this.#context.replicas;
+    const { session } = this;
     const known = view.lease;
     const isOurs = () => view.lease !== undefined && holderOf(view.lease) === session;
     let isWritten = false;
     if (isOurs()) [isWritten] = await Promise.all([this.#put(known), read()]);
     // Its own write, whose answer is late or lost, or an edit. If it still names the session, no other process has ended it.
-    if (!isWritten && isOurs() && view.lease === known) await leases.look(leaseName, view);
+    if (!isWritten && isOurs() && view.lease === known) await leases.look(view);
     // Another attempt may have found that it is over.
     if (!this.#isBegun || this.session !== session) return;
     if (!isOurs()) this.#endSession();
@@ -178,7 +176,7 @@ export class ReplicaLease {
   async #begin(): Promise<boolean> {
     const { clock, leases, identity, replicas, read, sessions, report } = this.#context;
     await read();
-    const view = replicas.viewOf(this.leaseName);
+    const { own: view } = replicas;
     const named = [...sessions()].filter((session) => identityOf(session) === identity);
     // If its Lease was deleted by hand, only those of its shards show that the other one may live.
     const rival = [...named, view.holder ?? ''].find((session) => !this.#isOwn(session) && replicas.isLive(session));
@@ -195,23 +193,15 @@ export class ReplicaLease {
       this.#succeed(start);
       return true;
     }
-    await leases.look(this.leaseName, view);
+    await leases.look(view);
     throw new Error('another process changed it');
   }
 
   /** Whether the server has it like this now. */
   #put(known: Lease | undefined): Promise<boolean> {
-    const { leases, replicas, name, identity, weight, clock, timing } = this.#context;
-    const { leaseName } = this;
-    const { labels, annotations, ...rest } = known?.metadata ?? { name: leaseName };
-    const facts = replicaAnnotations({ identity, weight: this.isLeaving ? 0 : weight });
-    const metadata = {
-      ...rest,
-      labels: { ...labels, ...labelsOf(name, 'replica') },
-      annotations: { ...annotations, ...facts },
-    };
-    const spec = heldSpec(known, this.session, { clock, durationMs: timing.durationMs });
-    return leases.write({ metadata, spec }, replicas.viewOf(leaseName));
+    const { leases, replicas, name, identity, weight } = this.#context;
+    const annotations = replicaAnnotations({ identity, weight: this.isLeaving ? 0 : weight });
+    return leases.hold(replicas.own, known, this.session, { labels: labelsOf(name, 'replica'), annotations });
   }
 
   #isOwn(session: string): boolean {
@@ -237,13 +227,9 @@ export class ReplicaLease {
 
   async #remove(): Promise<void> {
     const { leases, replicas } = this.#context;
-    const { lease } = replicas.viewOf(this.leaseName);
+    const { lease } = replicas.own;
     if (!this.#isBegun || !lease || holderOf(lease) !== this.session) return;
     this.#endSession();
     await leases.delete(lease).catch(() => undefined);
   }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'API_TIMEOUT';
 }

@@ -1,11 +1,11 @@
 /** The replicas of a fleet, by their Leases: which of them live, which of their sessions may be valid, and how those of dead ones are ended. */
-import { holderOf, type Lease, LeaseView, releasedSpec } from '../lease/lease.ts';
+import { holderOf, type Lease, LeaseView } from '../lease.ts';
 import { identityOf, type ReplicaFacts, replicaFacts, replicaLeaseName, type ShardingContext } from './names.ts';
 
 export class Replicas {
   readonly #context: ShardingContext;
-  /** The name of this replica's own Lease. */
-  readonly #own: string;
+  /** This replica's own Lease. */
+  readonly own: LeaseView;
   /** By the name of the Lease. */
   readonly #views = new Map<string, LeaseView>();
   /** By session: all of its shards wait for the same request. */
@@ -13,21 +13,12 @@ export class Replicas {
 
   constructor(context: ShardingContext) {
     this.#context = context;
-    this.#own = replicaLeaseName(context.name, context.identity);
-  }
-
-  /** Returns whether that is news. */
-  applied(lease: Lease): boolean {
-    return this.viewOf(lease.metadata.name).observe(lease);
-  }
-
-  deleted(last: Lease): void {
-    this.viewOf(last.metadata.name).observeDeleted(last);
+    this.own = this.viewOf(replicaLeaseName(context.name, context.identity));
   }
 
   viewOf(leaseName: string): LeaseView {
     const { clock, timing } = this.#context;
-    const view = this.#views.get(leaseName) ?? new LeaseView(clock, timing.durationMs);
+    const view = this.#views.get(leaseName) ?? new LeaseView(leaseName, timing.durationMs, clock);
     this.#views.set(leaseName, view);
     return view;
   }
@@ -89,18 +80,18 @@ export class Replicas {
    * replica cannot renew it any more. Nothing is written if it names another session.
    */
   async #end(session: string): Promise<boolean> {
-    const { leases, name, clock } = this.#context;
+    const { leases } = this.#context;
     const view = this.viewOfSession(session);
-    const lease = await leases.look(replicaLeaseName(name, identityOf(session)), view);
+    const lease = await leases.look(view);
     if (lease && holderOf(lease) !== session) return true;
     if (view.isLive) return false;
     if (!lease) return true;
-    return leases.write({ metadata: lease.metadata, spec: releasedSpec(lease, clock) }, view);
+    return leases.release(view, lease);
   }
 
   get #others(): readonly { readonly view: LeaseView; readonly facts: ReplicaFacts }[] {
-    return [...this.#views].flatMap(([name, view]) => {
-      const facts = view.lease && view.isLive && name !== this.#own ? replicaFacts(view.lease) : undefined;
+    return [...this.#views.values()].flatMap((view) => {
+      const facts = view.lease && view.isLive && view !== this.own ? replicaFacts(view.lease) : undefined;
       return facts ? [{ view, facts }] : [];
     });
   }

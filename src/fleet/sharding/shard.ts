@@ -2,7 +2,7 @@
  * One shard, as one replica sees it. Its Lease names the session that owns it, and is written only when that changes. One
  * request is under way at a time, and the desired state is evaluated again after each.
  */
-import { heldSpec, type Lease, type LeaseSpec, LeaseView, releasedSpec } from '../lease/lease.ts';
+import { LeaseView } from '../lease.ts';
 import type { Fence } from '../membership/ownership.ts';
 import { labelsOf, millisecondsTo, type ShardingContext, shardLeaseName, spread } from './names.ts';
 import type { ReplicaLease } from './replica-lease.ts';
@@ -24,15 +24,12 @@ export interface ShardContext extends ShardingContext {
 /** The time in which a shard is this replica's. */
 class ShardTerm implements Fence {
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   readonly #holds: () => boolean;
   #isOver = false;
 
   constructor(holds: () => boolean) {
     this.#holds = holds;
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /**
@@ -52,11 +49,11 @@ class ShardTerm implements Fence {
 
 export class Shard {
   readonly index: number;
-  readonly leaseName: string;
   readonly view: LeaseView;
   /** What this replica does with its clusters, and with objects of the hub. */
   readonly works = new Set<object>();
   readonly #context: ShardContext;
+  readonly #marks: { readonly labels: Readonly<Record<string, string>> };
   #term: ShardTerm | undefined;
   /** The session with which this replica took it, until it is released. */
   #taken: string | undefined;
@@ -68,8 +65,9 @@ export class Shard {
 
   constructor(index: number, context: ShardContext) {
     this.index = index;
-    this.leaseName = shardLeaseName(context.name, index);
-    this.view = new LeaseView(context.clock, context.timing.durationMs);
+    const { name, timing, clock } = context;
+    this.view = new LeaseView(shardLeaseName(name, index), timing.durationMs, clock);
+    this.#marks = { labels: labelsOf(name, 'shard') };
     this.#context = context;
   }
 
@@ -187,7 +185,7 @@ export class Shard {
   }
 
   async #take(): Promise<boolean> {
-    const { leases, clock, timing, own, replicas } = this.#context;
+    const { leases, own, replicas } = this.#context;
     const { lease, seenAt: releasedAt } = this.view;
     const holder = this.#holder;
     // The one that is valid now: while others are fenced it may end, and what is written then gives the shard to nobody.
@@ -197,11 +195,11 @@ export class Shard {
       seenAt: holder === undefined ? releasedAt : replicas.viewOfSession(holder).seenAt,
     };
     if (holder !== undefined && holder !== session && !(await replicas.endSession(holder))) return false;
-    if (await this.#write(lease, heldSpec(lease, session, { clock, durationMs: timing.durationMs }))) {
+    if (await leases.hold(this.view, lease, session, this.#marks)) {
       this.#taken = session;
       if (holder !== session) this.#from = from;
     } else {
-      await leases.look(this.leaseName, this.view);
+      await leases.look(this.view);
     }
     return true;
   }
@@ -210,18 +208,10 @@ export class Shard {
     if (this.#term) this.#end('handed_over');
     // Also if no answer comes: others may own it from now on, until it is taken again.
     this.#taken = undefined;
-    const { leases, clock } = this.#context;
+    const { leases } = this.#context;
     const { lease } = this.view;
-    if (await this.#write(lease, releasedSpec(lease, clock))) return true;
-    await leases.look(this.leaseName, this.view);
+    if (lease && (await leases.release(this.view, lease, this.#marks))) return true;
+    await leases.look(this.view);
     return false;
-  }
-
-  /** Whether the server has it like this now. It has not if the Lease is another one than `lease`. */
-  #write(lease: Lease | undefined, spec: LeaseSpec): Promise<boolean> {
-    const { leases, name } = this.#context;
-    const known = lease?.metadata;
-    const metadata = { ...known, name: this.leaseName, labels: { ...known?.labels, ...labelsOf(name, 'shard') } };
-    return leases.write({ metadata, spec }, this.view);
   }
 }

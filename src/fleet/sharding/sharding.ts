@@ -4,7 +4,7 @@
  * own Lease. This module must not know what a cluster is.
  */
 import { guard } from '../guard.ts';
-import type { Lease } from '../lease/lease.ts';
+import type { Lease } from '../lease.ts';
 import { type Owner, type OwnersChanged, type Ownership, shardLost } from '../membership/ownership.ts';
 import {
   assignShards,
@@ -22,15 +22,12 @@ import { Replicas } from './replicas.ts';
 import { ShardingReport } from './report.ts';
 import { Shard, type ShardContext } from './shard.ts';
 
-export interface LeaseListener {
-  applied(lease: Lease): void;
-  /** As it was last. */
-  deleted(lease: Lease): void;
-}
-
 export interface ShardingOptions extends ShardingContext {
-  /** Reports the existing Leases of the fleet and each change, in order for each Lease, until the signal aborts. */
-  readonly watch: (listener: LeaseListener, signal: AbortSignal) => void;
+  /**
+   * Reports the existing Leases of the fleet and each change, in order for each Lease, until the signal aborts; one that is gone as it
+   * was last.
+   */
+  readonly watch: (report: (lease: Lease, isGone: boolean) => void, signal: AbortSignal) => void;
   /** `shardCount`; the model of the tests has fewer. */
   readonly shards: number;
 }
@@ -106,10 +103,8 @@ export class Sharding implements Ownership {
 
   async run(changed: OwnersChanged, signal: AbortSignal): Promise<void> {
     this.#ownersChanged = changed;
-    this.#options.watch(
-      { applied: (lease) => this.#applied(lease), deleted: (lease) => this.#deleted(lease) },
-      this.#stop.signal,
-    );
+    const report = (lease: Lease, isGone: boolean) => (isGone ? this.#deleted(lease) : this.#applied(lease));
+    this.#options.watch(report, this.#stop.signal);
     const leave = () => {
       this.#own.leave();
       this.#changed();
@@ -161,15 +156,15 @@ export class Sharding implements Ownership {
   /** A watch shows a Lease. */
   #applied(lease: Lease): void {
     if (!this.#observe(lease) || !isReplica(lease)) return;
-    if (lease.metadata.name === this.#own.leaseName) this.#own.observe(lease);
+    if (lease.metadata.name === this.#replicas.own.name) this.#own.observe(lease);
     this.#changed();
   }
 
   #deleted(last: Lease): void {
     if (isReplica(last)) {
-      this.#replicas.deleted(last);
+      this.#replicas.viewOf(last.metadata.name).observeDeleted(last);
       // It writes its own again.
-      if (last.metadata.name === this.#own.leaseName) this.#own.renewNow();
+      if (last.metadata.name === this.#replicas.own.name) this.#own.renewNow();
       this.#changed();
       return;
     }
@@ -179,7 +174,7 @@ export class Sharding implements Ownership {
 
   /** Returns whether that is news. */
   #observe(lease: Lease): boolean {
-    if (isReplica(lease)) return this.#replicas.applied(lease);
+    if (isReplica(lease)) return this.#replicas.viewOf(lease.metadata.name).observe(lease);
     const shard = this.#shardOf(lease);
     if (!shard?.view.observe(lease)) return false;
     shard.reconcile();
@@ -196,7 +191,7 @@ export class Sharding implements Ownership {
     const all = await this.#options.leases.list(leaseSelector(this.#options.name));
     for (const lease of all) this.#observe(lease);
     const listed = new Set(all.map(({ metadata }) => metadata.name));
-    const missing = this.#shards.filter(({ leaseName }) => !listed.has(leaseName));
+    const missing = this.#shards.filter(({ view }) => !listed.has(view.name));
     const wasNewFleet = this.#isNewFleet ?? missing.length === this.#shards.length;
     this.#isNewFleet = wasNewFleet && !this.#replicas.anyRenewed;
     for (const shard of this.#isNewFleet && !this.#own.isValid ? [] : missing) {
