@@ -1,8 +1,12 @@
-/** The fields of a cluster, checked by the rules that a ClusterProfile and a kubeconfig share. Pure. */
-import { hash } from 'node:crypto';
+/**
+ * The fields of a cluster, checked: by the rules that a ClusterProfile and a kubeconfig share, and by those of the provider that a profile
+ * has chosen. Pure.
+ */
+import { hash, X509Certificate } from 'node:crypto';
+import { isLoopback } from '../util/hosts.ts';
 import type { ParsedCluster, Refuse } from './cluster-profile.ts';
-import { readCertificates } from './pem.ts';
-import { withoutLastSlashes } from './url-pattern.ts';
+import type { ConfiguredProvider } from './provider.ts';
+import { isServerName, matchesAny, type UrlPattern, withoutLastSlashes } from './url-pattern.ts';
 
 /** Where the cluster is, and how to connect to it. */
 export interface ResolvedCluster {
@@ -23,11 +27,8 @@ export function checkCluster(cluster: ParsedCluster, at: string, refuse: Refuse)
   const tlsServerName = cluster['tls-server-name'];
   const proxyUrl = cluster['proxy-url'] && withoutSocks5h(cluster['proxy-url']);
   if (insecureSkipTlsVerify && ca !== undefined) {
-    refuse(
-      'CA_INVALID',
-      `${at}.certificate-authority-data`,
-      'cannot be combined with insecure-skip-tls-verify: keep one',
-    );
+    const message = 'cannot be combined with insecure-skip-tls-verify: keep one';
+    refuse('CA_INVALID', `${at}.certificate-authority-data`, message);
   }
   if (tlsServerName !== undefined && !/^[^\s/:@\\\p{Cc}]+$/u.test(tlsServerName)) {
     refuse('CLUSTER_INVALID', `${at}.tls-server-name`, 'must be a host name, without port or path');
@@ -106,4 +107,115 @@ function checkProxy(text: string, path: string, refuse: Refuse): void {
 /** As in Go, `socks5h` is another name for `socks5`: with both, the proxy resolves the server's name. */
 export function withoutSocks5h(proxyUrl: string): string {
   return proxyUrl.replace(/^socks5h:/i, 'socks5:');
+}
+
+/** No bundle of a system has more certificates; each takes a while to read. */
+const maxCertificates = 500;
+
+/**
+ * Returns the certificates of a PEM text, or its problem as the rest of a sentence. OpenSSL, which reads it again for a connection, also
+ * accepts blocks other than `CERTIFICATE`: so a block of any other name or form is refused, and exactly what was checked will be trusted.
+ * Text between blocks is ignored, but not on their first and last lines: OpenSSL would not see such a block.
+ */
+export function readCertificates(
+  pem: string,
+): { readonly certificates: readonly X509Certificate[] } | { readonly problem: string } {
+  // Stops one beyond the limit: the exact number does not matter.
+  const [before = '', ...blocks] = pem.split('-----BEGIN', maxCertificates + 2);
+  if (blocks.length === 0) return { problem: 'holds no PEM certificate: it must be the base64 of a PEM file' };
+  if (blocks.length > maxCertificates) {
+    const advice = `keep those that sign the server's own, ${maxCertificates} at most`;
+    return { problem: `holds more than ${maxCertificates} certificates: ${advice}` };
+  }
+  const certificates: X509Certificate[] = [];
+  for (const [index, text] of blocks.entries()) {
+    const which = `block ${index + 1} of ${blocks.length}`;
+    const beginsLine = /(?:^|\n)(?:\xef\xbb\xbf)?$/.test(blocks[index - 1] ?? before);
+    const [, block] =
+      /^( CERTIFICATE-----\s[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----)[ \t\r]*(?:\n|$)/.exec(text) ?? [];
+    if (block === undefined || !beginsLine) {
+      const [, name] = /^ ([A-Z0-9 ]{1,40})-----/.exec(text) ?? [];
+      const what =
+        name === undefined || name === 'CERTIFICATE' ? 'broken, has headers, or shares a line' : `called ${name}`;
+      return { problem: `may hold blocks of PEM called CERTIFICATE only, and ${which} is ${what}` };
+    }
+    try {
+      certificates.push(new X509Certificate(`-----BEGIN${block}`));
+    } catch {
+      return { problem: `holds a certificate that cannot be read (${which})` };
+    }
+  }
+  return { certificates };
+}
+
+/** The cluster of a ClusterProfile, as the provider allows it. `at` is its path in the profile. */
+export function checkProfileCluster(
+  cluster: ParsedCluster,
+  provider: ConfiguredProvider,
+  at: string,
+  refuse: Refuse,
+): ResolvedCluster {
+  if (cluster['insecure-skip-tls-verify'] && !provider.allowInsecureTLS) {
+    refuse('SERVER_INSECURE', `${at}.insecure-skip-tls-verify`, `is refused: ${howToAllow(provider)}`);
+  }
+  if (cluster.server === undefined) {
+    refuse('SERVER_INVALID', `${at}.server`, `is empty: ${notPublished("the API server's address")}`);
+  }
+  const result = checkCluster(cluster, at, refuse);
+  if (result.proxyUrl !== undefined && hasLogin(new URL(result.proxyUrl))) {
+    const advice = "a ClusterProfile must not hold secrets: put the login into this program's HTTPS_PROXY";
+    refuse('PROXY_INVALID', `${at}.proxy-url`, `holds a user or password, and ${advice}`);
+  }
+  checkAllowed(result, provider, at, refuse);
+  const { protocol, hostname } = new URL(result.server);
+  if (protocol !== 'http:') return result;
+  const path = `${at}.server`;
+  if (!isLoopback(hostname)) {
+    refuse('SERVER_INSECURE', path, 'is http://, which would send the token in the clear: use https://');
+  }
+  if (!provider.allowInsecureTLS) refuse('SERVER_INSECURE', path, `is http://: ${howToAllow(provider)}`);
+  return result;
+}
+
+/** Where a credential may go. If a profile could choose the server freely, it could steal a broad token. */
+function checkAllowed(
+  { server, tlsServerName, proxyUrl }: ResolvedCluster,
+  { name, allowedServers, allowedServerNames, allowedProxies }: ConfiguredProvider,
+  at: string,
+  refuse: Refuse,
+): void {
+  const which = (field: keyof ConfiguredProvider, patterns: readonly UrlPattern[]) =>
+    `${field} of provider ${name} (${patterns.map(({ text }) => text).join(', ') || 'empty'})`;
+  const consequence = 'no credential is sent there; correct the profile, or the list';
+  if (allowedServers && !matchesAny(allowedServers, server)) {
+    const message = `${server} is not in ${which('allowedServers', allowedServers)}: ${consequence}`;
+    refuse('SERVER_NOT_ALLOWED', `${at}.server`, message);
+  }
+  const names = allowedServerNames ?? (allowedServers ? [] : undefined);
+  if (tlsServerName !== undefined && names && !isServerName(tlsServerName, server, names)) {
+    // A router that uses this name would pass the connection to another server, which the profile's authority could vouch for.
+    const allowed = which('allowedServerNames', names);
+    const message = `"${tlsServerName}" is neither the host of server nor in ${allowed}: ${consequence}`;
+    refuse('SERVER_NOT_ALLOWED', `${at}.tls-server-name`, message);
+  }
+  if (proxyUrl === undefined || (!allowedProxies && !allowedServers)) return;
+  if (!allowedProxies) {
+    // A profile that chooses both its authority and its proxy could pretend to be an allowed server.
+    const why = `provider ${name} has allowedServers, and a proxy of the profile's choice could pretend to be one of them`;
+    refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `${why}: list it in allowedProxies`);
+  } else if (!matchesAny(allowedProxies, proxyUrl)) {
+    refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `is not in ${which('allowedProxies', allowedProxies)}`);
+  }
+}
+
+function howToAllow(provider: ConfiguredProvider): string {
+  return (
+    `without verification anyone on the network path can steal the token; if this access type must be allowed to do it, ` +
+    `set allowInsecureTLS: true on provider ${provider.name}`
+  );
+}
+
+/** A cluster manager may write a profile and its conditions before it knows how to reach the cluster. */
+export function notPublished(what: string): string {
+  return `the cluster manager has not published ${what} yet; see its log if that lasts`;
 }
