@@ -1,6 +1,6 @@
 /** What the extensions of a profile add to a plugin: arguments, variables and a config, if the provider's rules allow them. */
 import { isObject } from '../util/guards.ts';
-import type { Ignored, Refuse } from './cluster-profile.ts';
+import type { Ignored, ParsedCluster, Refuse } from './cluster-profile.ts';
 import { copyJson, type Json } from './json.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
 import { createGlob } from './url-pattern.ts';
@@ -12,13 +12,10 @@ export const extensionNames = {
   envs: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs',
 } as const;
 
-interface Extension {
-  readonly name: string;
-  readonly extension?: unknown;
-}
+type Extensions = ParsedCluster['extensions'];
 
 /** The extensions that have a value: `null` means none. A second one of a name is refused. */
-function* valuesOf(extensions: readonly Extension[], path: string, refuse: Refuse) {
+function* valuesOf(extensions: Extensions, path: string, refuse: Refuse) {
   const seen = new Map<string, number>();
   for (const [index, { name, extension }] of extensions.entries()) {
     const at = `${path}[${index}]`;
@@ -32,7 +29,7 @@ function* valuesOf(extensions: readonly Extension[], path: string, refuse: Refus
 }
 
 /** The extension for plugins, of a kubeconfig. */
-export function readConfigExtension(extensions: readonly Extension[], path: string, refuse: Refuse): Json | undefined {
+export function readConfigExtension(extensions: Extensions, path: string, refuse: Refuse): Json | undefined {
   const found = [...valuesOf(extensions, path, refuse)].find(({ name }) => name === extensionNames.config);
   return found && copyConfig(found.extension, `${found.at}.extension`, refuse);
 }
@@ -43,7 +40,7 @@ function copyConfig(extension: unknown, path: string, refuse: Refuse): Json {
 
 /** A copy of the provider's exec config with what the profile's extensions add to it, within the provider's policies. */
 export function applyExtensions(
-  extensions: readonly Extension[],
+  extensions: Extensions,
   provider: ConfiguredProvider,
   path: string,
   ignored: Ignored[],
@@ -101,10 +98,9 @@ function readArgs(
   // Spread: map alone leaves holes out.
   return [...items].map((item, index) => {
     const at = `${path}[${index}]`;
-    const result = toText(item);
-    if ('problem' in result) return refuse('EXTENSION_INVALID', at, result.problem);
-    const refusal = rule(result.text);
-    return refusal ? refuse('ARG_NOT_ALLOWED', at, refusal) : result.text;
+    const text = toText(item, at, refuse);
+    const refusal = rule(text);
+    return refusal ? refuse('ARG_NOT_ALLOWED', at, refusal) : text;
   });
 }
 
@@ -117,28 +113,25 @@ function readEnvs(extension: unknown, path: string, refuse: Refuse): readonly En
       const at = `${path}[${JSON.stringify(name)}]`;
       const problem = envNameProblem(name);
       if (problem) return refuse('EXTENSION_INVALID', at, problem);
-      const result = toText(item);
-      if ('problem' in result) return refuse('EXTENSION_INVALID', at, result.problem);
-      return { name, value: result.text };
+      return { name, value: toText(item, at, refuse) };
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Converts integers and booleans to text, as in Go. Refuses values without one obvious text. */
-function toText(value: unknown): { readonly text: string } | { readonly problem: string } {
+function toText(value: unknown, at: string, refuse: Refuse): string {
+  const bad = (problem: string) => refuse('EXTENSION_INVALID', at, problem);
   switch (typeof value) {
     case 'string':
-      if (value.includes('\0')) return { problem: 'holds a NUL character, which no process can be given' };
-      return { text: value };
+      return value.includes('\0') ? bad('holds a NUL character, which no process can be given') : value;
     case 'boolean':
-      return { text: String(value) };
+      return String(value);
     case 'number':
       // Go has no negative zero among its integers.
-      if (Number.isSafeInteger(value)) return { text: String(value) };
-      if (Number.isInteger(value)) return { problem: 'is an integer beyond 2^53: write it as a string' };
-      return { problem: 'is not an integer: write it as a string' };
+      if (Number.isSafeInteger(value)) return String(value);
+      return bad(`is ${Number.isInteger(value) ? 'an integer beyond 2^53' : 'not an integer'}: write it as a string`);
     default:
-      return { problem: `must be text, an integer or a boolean, not ${describe(value)}` };
+      return bad(`must be text, an integer or a boolean, not ${describe(value)}`);
   }
 }
 
@@ -170,21 +163,13 @@ function allowedEnvs(
   });
 }
 
-/** Names of variables that do the same harm if a profile sets them. */
-interface DangerousEnvVars {
-  /** What such a variable does: `says which files the plugin reads`. */
-  readonly does: string;
-  /** `*` stands for any characters, and case makes no difference. */
-  readonly names: readonly string[];
-}
-
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /**
  * Refused to profiles, unless the operator's `allowedEnvVars` has the exact name. Kinds of names rather than a list of
- * products: the next SDK will name its variables in the same way.
+ * products: the next SDK will name its variables in the same way. Case makes no difference.
  */
-export const dangerousEnvVars: readonly DangerousEnvVars[] = [
+export const dangerousEnvVars = [
   {
     does: 'makes the plugin run other code',
     names: words(`
