@@ -5,11 +5,9 @@ import type { ConfiguredProvider } from './provider.ts';
 import { providerFieldPaths, providerProblems, providersSchema } from './provider-schema.ts';
 import { suggestion } from './schema-problems.ts';
 
-/** A provider that is being built from flags, in the shape of the provider file. */
-interface Draft {
-  readonly name: string;
-  readonly fields: Map<string, unknown>;
-}
+/** A provider that is being built from flags: its values, by the paths of their fields in the provider file. */
+type Draft = Map<string, unknown>;
+/** By access type. */
 type Drafts = ReadonlyMap<string, Draft>;
 
 /** A flag as shown in messages: the access type and the field, without the value, which may contain a secret. */
@@ -22,8 +20,8 @@ export function readProviders(given: readonly string[], problems: Problem[]): Dr
   const drafts = new Map<string, Draft>();
   for (const value of given) {
     const message = addDraft(value, drafts);
-    if (message === undefined) continue;
-    problems.push({ path: shownFlag('clusterprofile-access-provider', /^([^=]*)=/.exec(value)?.[1]), message });
+    const path = shownFlag('clusterprofile-access-provider', /^([^=]*)=/.exec(value)?.[1]);
+    if (message !== undefined) problems.push({ path, message });
   }
   return drafts;
 }
@@ -40,11 +38,7 @@ function addDraft(value: string, drafts: Map<string, Draft>): string | undefined
   const [command, ...args] = split.words;
   if (!command) return `has no command after "${name}=": name the plugin's executable`;
   if (value.includes('\0')) return 'holds a NUL character, which no process can be given';
-  const fields = new Map<string, unknown>([
-    ['execConfig.command', command],
-    ['execConfig.args', args],
-  ]);
-  drafts.set(name, { name, fields });
+  drafts.set(name, new Map<string, unknown>().set('execConfig.command', command).set('execConfig.args', args));
   return undefined;
 }
 
@@ -52,9 +46,8 @@ function addDraft(value: string, drafts: Map<string, Draft>): string | undefined
 export function readOptions(given: readonly string[], drafts: Drafts, problems: Problem[]): void {
   for (const value of given) {
     const message = setField(value, drafts);
-    if (message === undefined) continue;
-    const [, before] = /^([^=]*(?:=[^=]*)?)=/.exec(value) ?? [];
-    problems.push({ path: shownFlag('clusterprofile-access-provider-option', before), message });
+    const path = shownFlag('clusterprofile-access-provider-option', /^([^=]*(?:=[^=]*)?)=/.exec(value)?.[1]);
+    if (message !== undefined) problems.push({ path, message });
   }
 }
 
@@ -70,10 +63,10 @@ function setField(value: string, drafts: Drafts): string | undefined {
   if (!providerFieldPaths.includes(field)) {
     return `"${field}" is not a field of a provider${suggestion(field, providerFieldPaths)}`;
   }
-  if (draft.fields.has(field)) return `"${field}" of ${name} is set twice`;
+  if (draft.has(field)) return `"${field}" of ${name} is set twice`;
   const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
   if (document.errors.length > 0) return `the value of "${field}" is not YAML`;
-  draft.fields.set(field, document.toJS());
+  draft.set(field, document.toJS());
   return undefined;
 }
 
@@ -110,13 +103,11 @@ export function readPolicies(
     const name = value.slice(0, equals).trim();
     const draft = drafts.get(name);
     if (!draft) problem(name === '' ? 'has no access type before the "="' : unknownType(name, drafts));
-    else if (draft.fields.has(field)) problem(`the policy of "${name}" is set twice`);
-    else draft.fields.set(field, policy);
+    else if (draft.has(field)) problem(`the policy of "${name}" is set twice`);
+    else draft.set(field, policy);
   }
   if (bare === undefined) return;
-  for (const { fields } of drafts.values()) {
-    if (!fields.has(field)) fields.set(field, bare);
-  }
+  for (const draft of drafts.values()) if (!draft.has(field)) draft.set(field, bare);
 }
 
 function unknownType(name: string, drafts: Drafts): string {
@@ -126,14 +117,14 @@ function unknownType(name: string, drafts: Drafts): string {
 }
 
 /** A draft in the shape of the provider file, with the defaults of a flag-configured provider. */
-function shape({ name, fields }: Draft): object {
+function shape(name: string, draft: Draft): object {
   const entry: Record<string, unknown> = { name };
   const execConfig: Record<string, unknown> = {
     apiVersion: 'client.authentication.k8s.io/v1',
     provideClusterInfo: true,
     interactiveMode: 'Never',
   };
-  for (const [field, value] of fields) {
+  for (const [field, value] of draft) {
     const key = field.replace(/^execConfig\./, '');
     (key === field ? entry : execConfig)[key] = value;
   }
@@ -141,19 +132,19 @@ function shape({ name, fields }: Draft): object {
 }
 
 /** Returns the provider of a draft, or `undefined` after reporting its problems. */
-export function finish(draft: Draft, problems: Problem[]): ConfiguredProvider | undefined {
-  const { data, error } = providersSchema.safeParse({ providers: [shape(draft)] });
+export function finish(name: string, draft: Draft, problems: Problem[]): ConfiguredProvider | undefined {
+  const { data, error } = providersSchema.safeParse({ providers: [shape(name, draft)] });
   if (!data) {
     for (const { path, message } of providerProblems(error)) {
       const field = path.replace(/^providers\[0\]\./, '');
-      const option = [...draft.fields.keys()].find((key) => field.startsWith(key));
-      const flag = shownFlag('clusterprofile-access-provider-option', `${draft.name}=${option ?? field}`);
+      const option = [...draft.keys()].find((key) => field.startsWith(key)) ?? field;
+      const flag = shownFlag('clusterprofile-access-provider-option', `${name}=${option}`);
       problems.push({ path: flag, message: `${field} ${message}` });
     }
     return undefined;
   }
   const [provider] = data.providers;
-  if (!provider || draft.fields.has('execConfig.apiVersion')) return provider;
+  if (!provider || draft.has('execConfig.apiVersion')) return provider;
   // The KEP's example plugin always answers in v1beta1. Both versions have the same fields.
   const acceptedVersions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const;
   return { ...provider, acceptedVersions };

@@ -146,7 +146,7 @@ export function parseFlags(values: FlagValues, before: readonly Problem[] = []):
     problems.push({ path: '--clusterprofile-watch-provider-file', message });
   }
   const options = readSettings(values, flags, problems);
-  const finished = [...providers.values()].flatMap((draft) => finish(draft, problems) ?? []);
+  const finished = [...providers].flatMap(([name, draft]) => finish(name, draft, problems) ?? []);
   if (problems.length > 0) throw new ConfigurationError('FLAG_INVALID', 'flags', problems);
   return { providers: finished, providerFile, options };
 }
