@@ -7,6 +7,7 @@ import { type ApiVersion, apiVersions } from '../access/provider.ts';
 import { nearest } from '../access/schema-problems.ts';
 import { ExecInfoError } from '../errors/index.ts';
 import { AnswerFault, type AnswerStatus, readCredential, toRfc3339 } from '../exec/credential.ts';
+import { tryParseJson } from '../util/guards.ts';
 import { answerWith, say } from './plugin-process.ts';
 
 /** The answer of a plugin: a token, a client certificate with its key, or both. */
@@ -203,12 +204,10 @@ export function loadExecCredentialFromEnv(): LoadedExecCredential {
   throw new ExecInfoError('EXEC_INFO_MISSING', `KUBERNETES_EXEC_INFO is not set or empty: ${advice}`);
 }
 
+/** Clients send JSON; people test plugins with YAML. */
 function parseText(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    // Clients send JSON; people test plugins with YAML.
-  }
+  const json = tryParseJson(data);
+  if (json !== undefined) return json;
   try {
     return parse(data, { logLevel: 'error' });
   } catch {

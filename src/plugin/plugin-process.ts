@@ -37,7 +37,6 @@ function fail(message: string): void {
   exitWhenWritten(1);
 }
 
-/** Called when stdout has been written. */
 function exitWhenWritten(exitCode: number): void {
   process.stderr.write('', () => process.exit(exitCode));
 }
@@ -58,17 +57,12 @@ export function say(message: string): void {
   process.stderr.write(`${withoutSecrets(message).replace(/\s*\n\s*/g, ' ')}\n`);
 }
 
-type Print = (text: string, done: () => void) => void;
-
-let printAnswer: Print | undefined;
-
 /** Redirects stdout to stderr permanently. Returns the only function that still writes to stdout. */
-function keepStdout(): Print {
-  if (printAnswer) return printAnswer;
+function keepStdout(): (text: string, done: () => void) => void {
   const { stdout } = process;
   const write = stdout.write.bind(stdout);
   let said = false;
-  const redirect = (chunk: Uint8Array | string, ...rest: readonly unknown[]): boolean => {
+  stdout.write = (chunk: Uint8Array | string, ...rest: readonly unknown[]): boolean => {
     if (!said) say('stdout is for the answer alone, so this is on stderr (log with console.error):');
     said = true;
     // The plugin's own code may have printed the answer itself.
@@ -78,9 +72,7 @@ function keepStdout(): Print {
     if (typeof done === 'function') process.nextTick(done);
     return true;
   };
-  stdout.write = redirect;
-  printAnswer = (text, done) => write(text, done);
-  return printAnswer;
+  return write;
 }
 
 /** The most causes of an error that are reported. */
