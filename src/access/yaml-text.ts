@@ -19,11 +19,8 @@ export interface Place {
 }
 
 /** Why a text cannot be read. No problem quotes it. */
-export interface NoYaml {
-  readonly problems: readonly Problem[];
-}
+export type NoYaml = Pick<YamlText, 'problems'>;
 
-/** Reads JSON or YAML. */
 export function parseYaml(text: string, dialect?: typeof kubernetesYaml): YamlText | NoYaml {
   const lines = new LineCounter();
   const document = parseDocument(text, { ...dialect, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
@@ -31,20 +28,15 @@ export function parseYaml(text: string, dialect?: typeof kubernetesYaml): YamlTe
   return readDocument(document, lines, dialect !== undefined);
 }
 
-/** A text that was checked with a schema. */
-export interface CheckedText<T> extends Omit<YamlText, 'content'> {
-  /** As it was written; `undefined` if it is neither JSON nor YAML. */
-  readonly content: unknown;
-  /** `undefined` if the schema refuses it. */
-  readonly data: T | undefined;
-}
-
-/** Reads JSON or YAML, and checks it. The problems of both have their places. */
+/**
+ * Reads JSON or YAML, and checks it; the problems of both have their places. `content` is as it was written, or `undefined` if it is
+ * neither, `data` as the schema reads it, or `undefined` if it refuses it.
+ */
 export function checkYaml<T extends z.ZodType>(
   text: string,
   schema: T,
   { known, dialect }: { readonly known?: KnownKeys; readonly dialect?: typeof kubernetesYaml } = {},
-): CheckedText<z.output<T>> {
+) {
   const yaml = parseYaml(text, dialect);
   if (!('content' in yaml))
     return { ...yaml, content: undefined, data: undefined, placeOf: () => ({ line: 1, column: 1 }) };
@@ -81,14 +73,8 @@ function readDocument(document: Document.Parsed, lines: LineCounter, isFirstOfSe
   try {
     return { content: document.toJS(), problems, placeOf };
   } catch {
-    return {
-      problems: [
-        {
-          path: '',
-          message: 'holds an alias or a merge (<<) that cannot be resolved, or too many of them: write the values out',
-        },
-      ],
-    };
+    const message = 'holds an alias or a merge (<<) that cannot be resolved, or too many of them: write the values out';
+    return { problems: [{ path: '', message }] };
   }
 
   function placeOf(keys: readonly PropertyKey[]): Place {
