@@ -79,7 +79,9 @@ export function parseEntry<T extends z.ZodType>(schema: T, { value, report }: Op
 export function readUser(entry: OpenEntry, secure: boolean) {
   const user = parseEntry(userSchema, entry);
   if (!user) return undefined;
-  if (secure) checkSent(user, entry);
+  // client-go checks only a credential that it sends.
+  if (secure && user['auth-provider'] && !user.exec) entry.report('auth-provider', 'is not supported: use exec');
+  if (secure && !user.token && user.tokenFile && user.username) entry.report('username', besideToken);
   return {
     exec: readExec(user, entry),
     staticUser: readStatic(user, entry),
@@ -141,15 +143,6 @@ function readStatic(user: User, { file: { inFolder }, report }: OpenEntry): Stat
 }
 
 const besideToken = 'cannot be combined with a token: keep one of the two';
-
-/** Reports what is wrong with a credential that will be sent. client-go checks it only then. */
-function checkSent(
-  { 'auth-provider': authProvider, exec, token, tokenFile, username }: User,
-  { report }: OpenEntry,
-): void {
-  if (authProvider && !exec) report('auth-provider', 'is not supported: use exec');
-  if (!token && tokenFile && username) report('username', besideToken);
-}
 
 function readImpersonation(user: User, { report }: OpenEntry): ImpersonationConfig | undefined {
   const { as, 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;

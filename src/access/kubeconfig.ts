@@ -131,7 +131,6 @@ function find(
   return undefined;
 }
 
-/** Reads a cluster and its exec extension. */
 function readCluster(
   parsed: ParsedCluster,
   secure: boolean,

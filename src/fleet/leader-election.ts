@@ -46,7 +46,6 @@ export class LeaderElection {
   #heldUntil = Number.NEGATIVE_INFINITY;
   /** The last leader that `onNewLeader` was called with. */
   #reported: string | undefined;
-  /** Why the last attempt failed. */
   #problem: string | undefined;
 
   /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
@@ -106,12 +105,9 @@ export class LeaderElection {
         await this.#look();
         return !signal.aborted && this.#hold();
       });
-      if (held && signal.aborted) {
-        // The signal aborted while the Lease was being taken.
-        await this.#release();
-        return false;
-      }
-      if (held) return true;
+      if (held && !signal.aborted) return true;
+      // The signal aborted while the Lease was being taken.
+      if (held) await this.#release();
       await pause(retryPeriodMs * (1 + jitter * Math.random()), signal, clock).catch(() => undefined);
     }
     return false;
@@ -208,7 +204,6 @@ export class LeaderElection {
     return this.#isHeld || (lease !== undefined && holder === this.identity) || !isLive || !wasSeen;
   }
 
-  /** Asks the server how it is. */
   async #look(): Promise<void> {
     await this.#leases.look(this.#view);
     this.#changed();

@@ -30,15 +30,12 @@ const roleLabel = `${prefix}/role`;
 const identityAnnotation = `${prefix}/identity`;
 const weightAnnotation = `${prefix}/weight`;
 
-/** Finds all Leases of a fleet. */
 export function leaseSelector(fleet: string): string {
   return `${fleetLabel}=${fleet}`;
 }
 
-/** Finds the Leases of all fleets. */
 export const anyLeaseSelector = fleetLabel;
 
-/** The fleet of a Lease, by its label. */
 export function fleetOf({ metadata }: Lease): string | undefined {
   return metadata.labels?.[fleetLabel];
 }
@@ -94,12 +91,10 @@ export function sessionName(identity: string, nonce: string, count: number): str
   return `${identity}_${nonce}-${count}`;
 }
 
-/** The identity in a session's name. */
 export function identityOf(session: string): string {
   return session.replace(/_[0-9a-f]+-\d+$/, '');
 }
 
-/** The longest duration of a replica's Lease in milliseconds. */
 export const longestLeaseMs = 600_000;
 
 /**

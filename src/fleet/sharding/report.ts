@@ -56,7 +56,6 @@ export class ShardingReport {
       );
   }
 
-  /** A request for a Lease failed. */
   failed(lease: LeaseKind, error: unknown): void {
     const { clock, timing, name, observer } = this.#context;
     const reason = reasonOf(error);
@@ -74,7 +73,6 @@ export class ShardingReport {
     this.#say('warn', `this replica has not renewed its Lease for ${seconds} s, in ${attempts} attempts: ${reason}`);
   }
 
-  /** A request for a Lease has succeeded. */
   succeeded(lease: LeaseKind): void {
     if (lease === 'replica') this.#unrenewed = undefined;
     this.#warnings.clear(this.#subject(lease), 'lease', `Leases of fleet ${this.#context.name} can be written again`);
