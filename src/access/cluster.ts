@@ -5,7 +5,7 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { isLoopback } from '../util/hosts.ts';
 import type { ParsedCluster, Refuse } from './cluster-profile.ts';
-import type { ConfiguredProvider } from './provider.ts';
+import type { ConfiguredProvider } from './provider-schema.ts';
 import { isServerName, matchesAny, type UrlPattern, withoutLastSlashes } from './url-pattern.ts';
 
 /** Where the cluster is, and how to connect to it. */

@@ -2,7 +2,8 @@
 import { isObject } from '../util/guards.ts';
 import type { Ignored, ParsedCluster, Refuse } from './cluster-profile.ts';
 import { copyJson, type Json } from './json.ts';
-import { type ConfiguredProvider, type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
+import { type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
+import type { ConfiguredProvider } from './provider-schema.ts';
 import { createGlob } from './url-pattern.ts';
 
 /** The three extensions that KEP-4322 and KEP-541 reserve. Others are ignored. */

@@ -1,8 +1,7 @@
 /** Turns flags into providers, by way of drafts in the shape of the provider file. Pure; reports every problem. */
 import { parseDocument } from 'yaml';
 import type { Problem } from '../errors/index.ts';
-import type { ConfiguredProvider } from './provider.ts';
-import { providerFieldPaths, providerProblems, providersSchema } from './provider-schema.ts';
+import { type ConfiguredProvider, providerFieldPaths, providerProblems, providersSchema } from './provider-schema.ts';
 import { suggestion } from './schema-problems.ts';
 
 /** A provider that is being built from flags: its values, by the paths of their fields in the provider file. */
@@ -51,7 +50,6 @@ export function readOptions(given: readonly string[], drafts: Drafts, problems: 
   }
 }
 
-/** Returns what is wrong with the value, if anything. */
 function setField(value: string, drafts: Drafts): string | undefined {
   const [, name = '', field, text = ''] = /^([^=]*)=([^=]*)=(.*)$/s.exec(value) ?? [];
   if (field === undefined) return 'must be the access type, "=", a field of the provider file, "=", its value';

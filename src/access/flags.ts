@@ -4,7 +4,7 @@ import { isString } from '../util/guards.ts';
 import { parseDuration } from './duration.ts';
 import { finish, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { type PluginPolicy, pluginPolicySchema, policyTypes } from './plugin-policy.ts';
-import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
+import { cliArgsPolicies, envVarsPolicies } from './provider.ts';
 import { nearest } from './schema-problems.ts';
 
 /**
@@ -49,13 +49,6 @@ export type FlagValues = {
       ? boolean
       : string;
 };
-
-/** The result of the flags: their providers, the file with more, and options. */
-export interface ParsedFlags {
-  readonly providers: readonly ConfiguredProvider[];
-  readonly providerFile: string | undefined;
-  readonly options: FlaggedOptions;
-}
 
 /** Options of `CredentialProviders` that a flag sets. */
 export type FlaggedOptions = { readonly [K in (typeof switches)[keyof typeof switches]]?: boolean } & {
@@ -132,7 +125,7 @@ const policyFlags = [
 ] as const;
 
 /** Turns flags into providers and options. Reports every malformed flag, and the problems found `before`, in one error. */
-export function parseFlags(values: FlagValues, before: readonly Problem[] = []): ParsedFlags {
+export function parseFlags(values: FlagValues, before: readonly Problem[] = []) {
   const problems: Problem[] = [...before, ...wrongValues(values)];
   const flags: Flags = (name) => [values[name]].flat().filter(isString);
   const providers = readProviders(flags('clusterprofile-access-provider'), problems);
@@ -153,7 +146,6 @@ export function parseFlags(values: FlagValues, before: readonly Problem[] = []):
 
 type Flags = (name: FlagName) => readonly string[];
 
-/** The options that flags set. */
 function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): FlaggedOptions {
   const switched = Object.entries(switches).flatMap(([flag, option]) => {
     const value: unknown = Reflect.get(values, flag);

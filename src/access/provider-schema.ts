@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import {
+  type ApiVersion,
   apiVersions,
-  type ConfiguredProvider,
   cliArgsPolicies,
   type EnvVar,
   envNameProblem,
@@ -127,6 +127,12 @@ const providerFields = z.strictObject(
   },
   mustBe('an object with name and execConfig'),
 );
+
+/** A validated provider: its rules for profiles are parsed, and everything else has its default. */
+export type ConfiguredProvider = Readonly<z.output<typeof providerFields>> & {
+  /** The versions that its plugin may answer in. Default: that of its `execConfig`. */
+  readonly acceptedVersions?: readonly ApiVersion[];
+};
 
 /** @internal The provider file's own schema: its only field is `providers`. */
 export const providersSchema = z.strictObject(

@@ -1,5 +1,4 @@
 /** The configuration of an access type. */
-import type { UrlPattern } from './url-pattern.ts';
 
 /** What the plugin may do with the terminal: `Never`, `IfAvailable` or `Always`, as in a kubeconfig. */
 export const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const;
@@ -113,20 +112,3 @@ export const apiVersions = [
 ] as const;
 /** A version of the exec credential protocol. */
 export type ApiVersion = (typeof apiVersions)[number];
-
-/** A validated provider: its rules for profiles are parsed, and everything else has its default. */
-export interface ConfiguredProvider {
-  readonly name: string;
-  readonly allowedProfiles?: { readonly [K in keyof AllowedProfiles]: AllowedProfiles[K] | undefined } | undefined;
-  readonly allowedServers?: readonly UrlPattern[] | undefined;
-  readonly allowedServerNames?: readonly UrlPattern[] | undefined;
-  readonly allowedProxies?: readonly UrlPattern[] | undefined;
-  readonly allowedEnvVars?: readonly string[] | undefined;
-  readonly allowedArgs?: readonly string[] | undefined;
-  readonly execConfig: Required<Omit<ExecConfig, 'installHint'>> & { readonly installHint?: string | undefined };
-  readonly profileSourcedCLIArgsPolicy: CLIArgsPolicy;
-  readonly profileSourcedEnvVarsPolicy: EnvVarsPolicy;
-  readonly allowInsecureTLS: boolean;
-  /** The versions that its plugin may answer in. Default: that of its `execConfig`. */
-  readonly acceptedVersions?: readonly ApiVersion[];
-}

@@ -18,7 +18,8 @@ import {
 } from './cluster-profile.ts';
 import { applyExtensions } from './extensions.ts';
 import type { Json } from './json.ts';
-import type { ApiVersion, ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
+import type { ApiVersion, EnvVar, InteractiveMode } from './provider.ts';
+import type { ConfiguredProvider } from './provider-schema.ts';
 import { fieldPath, nearest } from './schema-problems.ts';
 import { createGlob } from './url-pattern.ts';
 

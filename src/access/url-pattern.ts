@@ -81,10 +81,7 @@ export function pathBounds(
   return bounds.some((segments) => segments.length === 0) ? undefined : bounds;
 }
 
-interface Parts {
-  readonly protocol: string;
-  readonly labels: readonly string[];
-  readonly port: string;
+interface Parts extends Pick<UrlPattern, 'protocol' | 'labels' | 'port'> {
   /** Empty, or with a slash at its beginning and none at its end. */
   readonly path: string;
 }
@@ -160,11 +157,8 @@ export function withoutLastSlashes(text: string): string {
   return text.slice(0, end);
 }
 
-/** Whether the whole text matches. */
-type Glob = (text: string) => boolean;
-
-/** A pattern in which a `*` stands for any characters. Matching a hostile text takes no longer for many stars. */
-export function createGlob(pattern: string): Glob {
+/** Matches whole texts with a pattern in which a `*` stands for any characters. A hostile text takes no longer for many stars. */
+export function createGlob(pattern: string): (text: string) => boolean {
   if (!pattern.includes('*')) return (text) => text === pattern;
   const [first = '', ...between] = pattern.split('*');
   const last = between.pop() ?? '';

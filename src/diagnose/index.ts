@@ -15,13 +15,13 @@ export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 // What a controller's configuration and its profiles mean.
 export {
   apiVersions,
-  type ConfiguredProvider,
   type EnvVar,
   type ExecConfig,
   interactiveModes,
   type Provider,
 } from '../access/provider.ts';
 export {
+  type ConfiguredProvider,
   configureProviders,
   parseProviderFile,
   providersSchema,

@@ -1,7 +1,8 @@
 /** Runs a plugin outside of a config: for the credential itself, or for a judgement of its answer. */
 
 import type { FlaggedOptions } from '../access/flags.ts';
-import type { ApiVersion, ConfiguredProvider } from '../access/provider.ts';
+import type { ApiVersion } from '../access/provider.ts';
+import type { ConfiguredProvider } from '../access/provider-schema.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { PluginError } from '../errors/index.ts';
 import { type Credential, toRfc3339 } from '../exec/credential.ts';

@@ -3,7 +3,7 @@
  */
 
 import type { FlaggedOptions } from '../access/flags.ts';
-import type { ConfiguredProvider } from '../access/provider.ts';
+import type { ConfiguredProvider } from '../access/provider-schema.ts';
 import { profileName, type ResolvedAccess } from '../access/resolve.ts';
 import { CredentialsError, PluginError, ProfileError } from '../errors/index.ts';
 import { controlPlaneReadiness } from '../fleet/membership/readiness.ts';

@@ -1,5 +1,5 @@
 /** A ClusterProfile as `check` and `get` look at it: its fields and its readiness. */
-import type { ConfiguredProvider } from '../access/provider.ts';
+import type { ConfiguredProvider } from '../access/provider-schema.ts';
 import { type ResolvedAccess, resolve } from '../access/resolve.ts';
 import { ProfileError } from '../errors/index.ts';
 import type { FleetProfile } from '../fleet/membership/identity.ts';

@@ -1,7 +1,6 @@
 /** The providers that an operator configured, as one list, and where a profile leads with one of them. */
 import { readFileSync } from 'node:fs';
-import type { ConfiguredProvider } from '../access/provider.ts';
-import { hardeningProblems, parseProviderFile } from '../access/provider-schema.ts';
+import { type ConfiguredProvider, hardeningProblems, parseProviderFile } from '../access/provider-schema.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { pathBounds } from '../access/url-pattern.ts';
 import { ConfigurationError } from '../errors/index.ts';

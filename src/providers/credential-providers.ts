@@ -4,9 +4,9 @@
  */
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile, Ignored } from '../access/cluster-profile.ts';
-import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from '../access/flags.ts';
-import type { ConfiguredProvider, Provider } from '../access/provider.ts';
-import { configureProviders } from '../access/provider-schema.ts';
+import { type FlagValues, parseFlags, pickFlags, switches } from '../access/flags.ts';
+import type { Provider } from '../access/provider.ts';
+import { type ConfiguredProvider, configureProviders } from '../access/provider-schema.ts';
 import { printedWithoutValues, profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, ProfileError, RequestError } from '../errors/index.ts';
@@ -250,7 +250,7 @@ function warnOfNone(providers: readonly ConfiguredProvider[], file: string | und
 
 /** A flag overrides the program's own option, but cannot turn off what the program turned on. */
 function fromParsedFlags(
-  { providers, providerFile, options: flagged }: ParsedFlags,
+  { providers, providerFile, options: flagged }: ReturnType<typeof parseFlags>,
   options: CredentialProvidersOptions,
 ): CredentialProviders {
   const problems = Object.entries(switches).flatMap(([flag, option]) =>

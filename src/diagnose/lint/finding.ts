@@ -1,5 +1,5 @@
 /** A finding of lint: a problem that the library would refuse, or advice. */
-import type { ConfiguredProvider } from '../../access/provider.ts';
+import type { ConfiguredProvider } from '../../access/provider-schema.ts';
 import type { Place, YamlText } from '../../access/yaml-text.ts';
 import type { ErrorCode, Problem } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';

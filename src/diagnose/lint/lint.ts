@@ -2,7 +2,7 @@
  * Returns findings for the texts of files: what the library would refuse of each file by itself, and advice. The kind of a document is detected
  * from its content. Pure: it must not read files or run plugins.
  */
-import type { ConfiguredProvider } from '../../access/provider.ts';
+import type { ConfiguredProvider } from '../../access/provider-schema.ts';
 import { nearest } from '../../access/schema-problems.ts';
 import { type NoYaml, parseYaml, readManifests, type YamlText } from '../../access/yaml-text.ts';
 import { isWorkload } from '../pod-args.ts';

@@ -1,8 +1,12 @@
 /** What lint says of ClusterProfiles, of provider files, and of our flags in the containers of workloads. Pure. */
 import { isAbsolute } from 'node:path';
 import { parseFlags, pickFlags } from '../../access/flags.ts';
-import type { ConfiguredProvider } from '../../access/provider.ts';
-import { hardeningProblems, parseProviderFile, providersSchema } from '../../access/provider-schema.ts';
+import {
+  type ConfiguredProvider,
+  hardeningProblems,
+  parseProviderFile,
+  providersSchema,
+} from '../../access/provider-schema.ts';
 import { keysOf } from '../../access/schema-problems.ts';
 import { checkYaml, type Place } from '../../access/yaml-text.ts';
 import { ConfigurationError, ProfileError } from '../../errors/index.ts';
