@@ -17,13 +17,12 @@ interface Usage {
 
 interface Work {
   readonly usage: Usage;
-  readonly bytes: number;
   run(): void;
 }
 
 const usages = new WeakMap<object, Usage>();
 /** Work of light senders: first come, first served. */
-let light: Work[] = [];
+const light: Work[] = [];
 /** The rest: the cluster that has sent least goes first. */
 const heavy: Work[] = [];
 /** When light work began in this turn; `undefined` if it has not. */
@@ -34,24 +33,18 @@ let scheduled = false;
  * Runs short, synchronous work now if this turn has time left, else in a later turn. `owner` is any object that identifies the
  * cluster, or what else the work is for; `bytes` is how much of its data the work parses, 0 if it parses none.
  */
-export function inTurn<T>(owner: object, bytes: number, work: () => T): T | Promise<T> {
+export function inTurn<T>(owner: object, bytes: number, work: () => T): Promise<T> {
   const usage = usageOf(owner);
   const isLight = usage.bytes < lightBytes;
-  if (isLight && light.length === 0 && timeIsLeft()) {
+  const run = async () => {
     usage.bytes += bytes;
     return work();
-  }
-  return new Promise<T>((resolve, reject) => {
-    const run = () => {
-      try {
-        resolve(work());
-      } catch (error) {
-        reject(error);
-      }
-    };
-    (isLight ? light : heavy).push({ usage, bytes, run });
-    schedule();
-  });
+  };
+  if (isLight && light.length === 0 && timeIsLeft()) return run();
+  const { promise, resolve } = Promise.withResolvers<T>();
+  (isLight ? light : heavy).push({ usage, run: () => resolve(run()) });
+  schedule();
+  return promise;
 }
 
 /** Goes through entries, `atOnce` of them in one piece of work. */
@@ -98,33 +91,12 @@ function schedule(): void {
 function nextTurn(): void {
   scheduled = false;
   began = undefined;
-  let done = 0;
-  for (const work of light) {
-    if (!timeIsLeft()) break;
-    perform(work);
-    done += 1;
-  }
-  light = light.slice(done);
+  while (light.length > 0 && timeIsLeft()) light.shift()?.run();
   const heavyBegan = performance.now();
-  while (performance.now() - heavyBegan < heavyMs) {
-    const work = nextHeavy();
-    if (!work) break;
-    heavy.splice(heavy.indexOf(work), 1);
-    perform(work);
+  while (heavy.length > 0 && performance.now() - heavyBegan < heavyMs) {
+    const next = heavy.reduce((least, work) => (work.usage.bytes < least.usage.bytes ? work : least));
+    heavy.splice(heavy.indexOf(next), 1);
+    next.run();
   }
   if (light.length > 0 || heavy.length > 0) schedule();
-}
-
-/** The work of the cluster that has sent least. */
-function nextHeavy(): Work | undefined {
-  let next: Work | undefined;
-  for (const work of heavy) {
-    if (!next || work.usage.bytes < next.usage.bytes) next = work;
-  }
-  return next;
-}
-
-function perform({ usage, bytes, run }: Work): void {
-  usage.bytes += bytes;
-  run();
 }
