@@ -14,7 +14,7 @@ import { inTurns } from '../reflect/turns.ts';
 import { ListSize } from './list-size.ts';
 import type { InformerEvent, InformerOptions } from './options.ts';
 import { type Change, Pending } from './pending.ts';
-import { guardedIndexers, Store } from './store.ts';
+import { Store } from './store.ts';
 
 /** What an informer reports to the cluster or the hub that it belongs to. `changed`: `hasSynced` or `problem` may have changed. */
 export type InformerListener = Omit<ReflectorListener, 'listed'>;
@@ -64,7 +64,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#context = context;
     this.#signal = signal;
     this.#listener = listener;
-    this.#store = new Store(guardedIndexers(options.indexers ?? {}, context));
+    this.#store = new Store(options.indexers ?? {}, context);
     signal.addEventListener('abort', this.#changes.tell, { once: true });
     this.#reflector = new Reflector<T>(options, context, {
       listed: (objects, bytes) => this.#listing?.size.add(objects, bytes),

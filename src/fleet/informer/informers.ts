@@ -1,4 +1,5 @@
 /** The informers of one cluster, shared by equal options. */
+import { isDeepStrictEqual } from 'node:util';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { ReflectorContext } from '../reflect/reflector.ts';
@@ -40,7 +41,7 @@ export class Informers {
     const selectors = [namespace, labelSelector, fieldSelector];
     const key = JSON.stringify([apiVersion, kind, ...selectors, maxObjects, maxBytes, metadataOnly]);
     const informers = this.#byResource.get(key) ?? [];
-    const shared = informers.find((informer) => haveSameFunctions(informer.options, options));
+    const shared = informers.find((informer) => isDeepStrictEqual(functionsOf(informer.options), functionsOf(options)));
     if (shared) return shared as unknown as Informer<T>; // the same functions take the same type
     const informer = new Informer<T>(options, this.#context, this.#signal, this.#listener);
     this.#byResource.set(key, [...informers, informer as unknown as Informer]); // read as what every object is
@@ -57,13 +58,6 @@ export class Informers {
   }
 }
 
-interface Functions {
-  readonly transform?: unknown;
-  readonly indexers?: Readonly<Record<string, unknown>> | undefined;
-}
-
-function haveSameFunctions(one: Functions, other: Functions): boolean {
-  const [ours, theirs] = [Object.entries(one.indexers ?? {}), Object.entries(other.indexers ?? {})];
-  if (one.transform !== other.transform || ours.length !== theirs.length) return false;
-  return ours.every(([name, indexer]) => other.indexers?.[name] === indexer);
+function functionsOf<T extends KubernetesObject>({ transform, indexers = {} }: InformerOptions<T>) {
+  return [transform, indexers];
 }
