@@ -1,12 +1,7 @@
-/**
- * GET and POST to one API server: the hub of a kubeconfig, or the cluster of a ClusterProfile. Does without client-node, since
- * loading it takes longer than everything else that most verbs do.
- */
-
+/** GET and POST to one API server, without client-node: loading it takes longer than everything else that most verbs do. */
 import { resolve } from 'node:path';
 import { type ImpersonationConfig, impersonationHeaders } from '../access/impersonation.ts';
 import { type KubeconfigEntry, mergeKubeconfigs, partOf } from '../access/kubeconfig-files.ts';
-import type { ResolvedExec } from '../access/resolve.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { readStatus } from '../rest/api/api-status.ts';
 import { type KubeconfigSource, readDefault, readFiles, readKubeconfig } from '../rest/from-kubeconfig.ts';
@@ -96,44 +91,34 @@ function pageOf(statusCode: number, location: string | undefined, text: string):
 }
 
 /** One context of a kubeconfig, or the service account of the pod that this runs in. */
-export interface OpenedKubeconfig {
-  /** `in-cluster` for a pod's service account. */
-  readonly context: string;
-  readonly namespace: string | undefined;
-  /** The plugin of its user. */
-  readonly exec: ResolvedExec | undefined;
-  /** Nothing is sent before its first request. As another user, if the API server lets this one impersonate it. */
-  connect(as?: ImpersonationConfig): ApiClient;
-}
-
-function checkImpersonation(as: ImpersonationConfig): void {
-  impersonationHeaders(as, (path, _, message) => {
-    throw new ConfigurationError('OPTION_INVALID', '--as', [{ path, message }]);
-  });
-}
+export type OpenedKubeconfig = ReturnType<typeof openKubeconfig>;
 
 /** Without a source it is what kubectl would use. Throws a `ConfigurationError`. */
-export function openKubeconfig(source: KubeconfigSource | undefined, context: string | undefined): OpenedKubeconfig {
+export function openKubeconfig(source: KubeconfigSource | undefined, context: string | undefined) {
   // Errors are thrown and shown once, so nothing is logged.
   const settings = { context, logger: { warn: () => {} } };
   const { name, namespace, destination, connections } =
     source === undefined ? readDefault(settings) : readKubeconfig(source, settings);
   return {
+    /** `in-cluster` for a pod's service account. */
     context: name,
     namespace,
+    /** The plugin of its user. */
     exec: destination.call?.exec,
-    connect: (as) => {
-      if (as) checkImpersonation(as);
+    /** Nothing is sent before its first request. As another user, if the API server lets this one impersonate it. */
+    connect: (as?: ImpersonationConfig): ApiClient => {
+      if (as) {
+        impersonationHeaders(as, (path, _, message) => {
+          throw new ConfigurationError('OPTION_INVALID', '--as', [{ path, message }]);
+        });
+      }
       const to = as ? { ...destination, impersonation: as } : destination;
       return new ApiClient(new AuthenticatedDispatcher(connections, to), maxHubBytes);
     },
   };
 }
 
-/**
- * A kubeconfig with that context alone, and its credential: Go's secretreader takes one file, and its current context. Relative paths become
- * absolute. `openKubeconfig` has read the context before.
- */
+/** A kubeconfig with that context alone, and absolute paths: Go's secretreader takes one file, and its current context. */
 export function onlyContext(
   source: { readonly paths: readonly string[] } | { readonly text: string },
   name: string,
