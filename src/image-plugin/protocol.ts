@@ -3,7 +3,7 @@
 import { text as readText } from 'node:stream/consumers';
 import { z } from 'zod';
 import { formatDuration } from '../access/duration.ts';
-import { nearest } from '../access/schema-problems.ts';
+import { mustBe, schemaProblems } from '../access/schema-problems.ts';
 import { ExecInfoError } from '../errors/index.ts';
 import { maxAnswerBytes } from '../exec/credential.ts';
 import { keyProblem } from '../image-credentials/keyring.ts';
@@ -26,7 +26,7 @@ const requestSchema = z.looseObject({
   serviceAccountAnnotations: z.record(z.string(), z.string()).optional(),
 });
 
-/** @internal @throws {ExecInfoError} if stdin has no request */
+/** @throws {ExecInfoError} if stdin has no request */
 function readRequest(data: string): z.output<typeof requestSchema> {
   const content = tryParseJson(data);
   if (content === undefined) {
@@ -57,7 +57,7 @@ export interface ImagePluginAnswer {
 }
 
 const login = { error: 'must be { username, password }, both of them text' };
-const text = z.string(login);
+const text = z.string(mustBe('text'));
 const duration = { error: 'must be a number of milliseconds, less than 292 years' };
 const answerSchema = z.strictObject(
   {
@@ -79,7 +79,7 @@ const fields = Object.keys(answerSchema.shape);
 /** Returns the answer in the form of the protocol. Throws if a kubelet would refuse it, so that the author of the plugin sees why. */
 export function encodeAnswer(apiVersion: ProviderVersion, answer: unknown): object {
   const parsed = answerSchema.safeParse(answer);
-  if (!parsed.success) throw new Error(`the plugin's answer: ${problemOf(parsed.error.issues[0])}`);
+  if (!parsed.success) throw new Error(`the plugin's answer: ${problemOf(parsed.error)}`);
   const { auth, cacheKeyType, cacheDurationMs } = parsed.data;
   const cacheDuration = cacheDurationMs === undefined ? undefined : formatDuration(cacheDurationMs);
   for (const key of Object.keys(auth ?? {})) {
@@ -95,16 +95,11 @@ export function encodeAnswer(apiVersion: ProviderVersion, answer: unknown): obje
   return response;
 }
 
-/** Names fields of the answer, and never its values. */
-function problemOf(issue: z.core.$ZodIssue | undefined): string {
-  const [field, pattern] = issue?.path ?? [];
-  const where = [field, ...(pattern === undefined ? [] : ['an entry'])].filter((one) => one !== undefined);
-  const at = where.length > 0 ? `${where.join(': ')}: ` : '';
-  if (issue?.code !== 'unrecognized_keys') return `${at}${issue?.message ?? 'is wrong'}`;
-  const [key = ''] = issue.keys;
-  const known = where.length > 0 ? ['username', 'password'] : fields;
-  const meant = nearest(key, known);
-  return `${at}${key} is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`;
+/** Names fields of the answer, and never its values, nor the keys of `auth`: one may hold a password. */
+function problemOf(error: z.ZodError): string {
+  const known = (path: readonly PropertyKey[]) => (path.length > 0 ? ['username', 'password'] : fields);
+  const [{ keys = [], message = 'is wrong' } = {}] = schemaProblems(error, { known });
+  return [...keys.map((key, index) => (index === 1 ? 'an entry' : key)), message].join(': ');
 }
 
 /**

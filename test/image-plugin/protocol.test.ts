@@ -17,14 +17,14 @@ describe("a plugin's own answer", () => {
     [{ auth: [entry] }, /answer: auth: must be an object of/],
     [{ auth: { 'r.io': 'SECRET' } }, /answer: auth: an entry: must be \{ username, password \}, both of them text$/],
     [{ auth: { SECRET: null } }, /answer: auth: an entry: must be \{ username, password \}/],
-    [{ auth: { 'r.io': { username: 'u', password: undefined } } }, /auth: an entry: must be .*, both of them text$/],
+    [{ auth: { 'r.io': { username: 'u', password: undefined } } }, /auth: an entry: password: must be text$/],
     [
       { auth: { SECRET: { ...entry, expires: 'SECRET' } } },
-      /auth: an entry: expires is not a known field; known are username, password$/,
+      /auth: an entry: expires: is not a known field; known are username, password$/,
     ],
     [
       { auth: { 'r.io': { ...entry, Username: 'u' } } },
-      /an entry: Username is not a known field \(did you mean username\?\)$/,
+      /an entry: Username: is not a known field \(did you mean username\?\)$/,
     ],
     [{ auth: { 'https://r.io:SECRET': entry } }, /auth: an entry: its key has a port that is not a number$/],
     [

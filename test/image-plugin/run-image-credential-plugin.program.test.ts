@@ -65,7 +65,7 @@ describe('runImageCredentialPlugin', () => {
     assert.deepEqual([exitCode, stdout], [1, '']);
     assert.match(
       stderr,
-      /^the plugin's answer: cacheDuration is not a known field \(did you mean cacheDurationMs\?\)$/,
+      /^the plugin's answer: cacheDuration: is not a known field \(did you mean cacheDurationMs\?\)$/,
     );
   });
 });
