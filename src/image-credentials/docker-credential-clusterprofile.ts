@@ -2,7 +2,6 @@
 // Docker's credential helper protocol on top of a kubelet's image credential providers: nothing is stored here.
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { z } from 'zod';
 import { CredentialsError } from '../errors/index.ts';
 import { exitOnSignals } from '../exec/process.ts';
 import { registriesOfServer, serverUrlOf } from './docker-config.ts';
@@ -33,10 +32,7 @@ function open(): ImageCredentialProviders {
   throw new UsageError('IMAGE_CREDENTIAL_PROVIDER_CONFIG and IMAGE_CREDENTIAL_PROVIDER_BIN_DIR have to be set');
 }
 
-/**
- * The first credential for the registry of a server URL. If there is none, stderr says which providers were not asked. Rejects if
- * a plugin failed.
- */
+/** The first credential for the registry of a server URL. If there is none, stderr says who was not asked. Rejects if a plugin failed. */
 async function find(providers: ImageCredentialProviders, serverUrl: string): Promise<ImageCredential | undefined> {
   const answers = [];
   for (const registry of registriesOfServer(serverUrl)) {
@@ -95,11 +91,10 @@ function namedServer(pattern: string): readonly string[] {
 
 function version(): string {
   const content = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const own = z.object({ name: z.string(), version: z.string() }).parse(JSON.parse(content));
+  const own: { readonly name: string; readonly version: string } = JSON.parse(content);
   return `${name} (${own.name}) v${own.version}`;
 }
 
-/** What is printed for one argument. */
 async function answer(verb: string): Promise<string> {
   switch (verb) {
     case 'get':

@@ -125,7 +125,6 @@ export class ServiceAccountTokens {
       return await abortable(() => mintToken(request, { signal }), signal);
     } catch (error) {
       const what = `no token for ${namespace}/${name}`;
-      if (closed.aborted) throw new TokenFault(`${what}: the ImageCredentialProviders were closed`);
       if (late.signal.aborted) throw new TokenFault(`${what} was minted within ${timeoutMs} ms`);
       throw new TokenFault(`${what} could be minted${mintFailure(error)}`);
     } finally {
