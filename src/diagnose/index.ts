@@ -94,15 +94,7 @@ export { lint } from './lint/lint.ts';
 export { type Api, apiOf, fleetsOf, type ShardRow, shardsOf, statusOf, watchResource, withContext } from './objects.ts';
 export type { Right } from './permissions.ts';
 export { getCredential, judgePlugin, type PluginReport } from './plugin-run.ts';
-export {
-  type Container,
-  isWorkload,
-  mountedAt,
-  podSpecs,
-  readContainer,
-  textOf,
-  textsOf,
-} from './pod-args.ts';
+export { type Container, isWorkload, mountedAt, podSpecs, readContainer, textOf, textsOf } from './pod-args.ts';
 export { type CallProviders, Prober } from './prober.ts';
 export { at, isOfProvider, listAt, type Profile, textAt, tryToResolve, withoutProfile } from './profile.ts';
 export {

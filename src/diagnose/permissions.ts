@@ -72,10 +72,7 @@ export async function checkPermissions(
 /** Verbs of resources that an API server does not serve: `impersonate users`. */
 const virtual = new Set(['impersonate', 'bind', 'escalate', 'sign', 'approve', 'attest', 'use']);
 
-/**
- * Says which resources do not exist: a right to one is denied without a reason, or allowed to an identity that may do everything. What discovery
- * does not answer is taken to exist.
- */
+/** Says which resources do not exist: a right to one is denied without a reason. What discovery does not answer is taken to exist. */
 function resourceFinder(client: ApiClient, signal: AbortSignal) {
   const groups = new Map<string, Promise<readonly string[] | 'no such group' | undefined>>();
   const read = async (group: string) => {
@@ -121,10 +118,7 @@ function decisionOf(answer: Answer): { readonly isAllowed: boolean; readonly rea
   return { isAllowed: allowed, reason: redact(reason.join('; ')) };
 }
 
-/**
- * Nothing but what every identity may: to ask about itself, and from Kubernetes 1.37 on, as a service account, to read trust bundles.
- * `false` if the cluster does not know for sure.
- */
+/** Nothing but what every identity may: to ask about itself, and from Kubernetes 1.37 on to read trust bundles. `false` if that is not sure. */
 function mayDoNothing({ statusCode, body }: Answer): boolean {
   if (statusCode !== 201 || at(body, 'status', 'incomplete') !== false) return false;
   const resources = listAt(body, 'status', 'resourceRules').flatMap((rule) => listAt(rule, 'resources'));

@@ -17,10 +17,7 @@ import { toDestination } from '../providers/configured-providers.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { expiryOfJwt } from '../util/jwt.ts';
 
-/**
- * The credential that the plugin of a cluster gives. Rejects with a `PluginError`, and with a `ConfigurationError` for options that cannot
- * be used.
- */
+/** The credential that the plugin of a cluster gives. Rejects with a `PluginError`, and with a `ConfigurationError` for wrong options. */
 export function getCredential(
   profile: string,
   access: ResolvedAccess,
@@ -31,10 +28,7 @@ export function getCredential(
   return runPlugin(destinationOf(profile, access, providers).call, silentOptions(given, signal));
 }
 
-/**
- * As a controller has it; but the plugin gets this process's KUBECONFIG with a clean environment too. It names the hub of the call, and
- * without it a plugin would read another one: that of ~/.kube/config.
- */
+/** As a controller has it; but with a clean environment too, the plugin gets KUBECONFIG: without it, it would read ~/.kube/config, another hub. */
 export function destinationOf(...given: Parameters<typeof toDestination>): ReturnType<typeof toDestination> {
   const destination = toDestination(...given);
   const { call } = destination;
@@ -73,10 +67,7 @@ export interface PluginReport {
   readonly warnings: readonly string[];
 }
 
-/**
- * Runs a plugin as a client would, and judges its answer. The report does not hold the credential. Rejects with the signal's reason, and
- * with a `ConfigurationError` for options that cannot be used.
- */
+/** Runs a plugin as a client would, and judges its answer, which the report does not hold. Rejects for wrong options, and with the signal's reason. */
 export async function judgePlugin(
   pluginCall: PluginCall,
   given: Pick<FlaggedOptions, 'pluginTimeoutMs' | 'cleanEnvironment'>,

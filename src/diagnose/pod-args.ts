@@ -1,7 +1,4 @@
-/**
- * Finds what a controller actually runs with: the `--clusterprofile-*` flags of a workload, and the provider file that is mounted into
- * it. Pure: the caller reads the manifests.
- */
+/** What a controller runs with: the flags of a workload, and the provider file that is mounted into it. Pure: the caller reads the manifests. */
 import { at, listAt, textAt } from './profile.ts';
 
 /** Where the template of the pods stands in each kind of workload. */
@@ -37,7 +34,6 @@ export interface Argument {
   readonly keys: readonly ['command' | 'args', number];
 }
 
-/** The texts of the arguments. */
 export const textsOf = ({ args }: Container): readonly string[] => args.map(({ text }) => text);
 
 /** An object that holds the file at a path of a container. */

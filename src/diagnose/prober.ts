@@ -1,7 +1,4 @@
-/**
- * Checks one cluster, stage by stage, with the same code as a controller: rules, plugin runs, proxies, TLS and credentials.
- */
-
+/** Checks one cluster, stage by stage, with the same code as a controller: rules, plugin runs, proxies, TLS and credentials. */
 import type { FlaggedOptions } from '../access/flags.ts';
 import type { ConfiguredProvider } from '../access/provider-schema.ts';
 import { profileName, type ResolvedAccess } from '../access/resolve.ts';

@@ -22,7 +22,6 @@ export type StageResult = 'ok' | 'warning' | 'failed' | 'skipped';
 export interface Stage {
   readonly stage: StageName;
   readonly result: StageResult;
-  /** How long it took. */
   readonly milliseconds: number;
   /** What was found, or why it failed. */
   readonly message: string;
@@ -36,13 +35,11 @@ export interface Stage {
   readonly rights?: readonly Decision[];
 }
 
-/** What the cluster says to one right. */
 export interface Decision {
   readonly right: string;
   readonly isAllowed: boolean;
 }
 
-/** What a stage has found. */
 export interface Found {
   readonly message: string;
   readonly warnings?: readonly string[];

@@ -8,10 +8,7 @@ interface Entry<V> {
   readonly until: number;
 }
 
-/**
- * A map whose entries expire. There is no timer: expired entries are removed when another one is stored. If the clock is set back to
- * before an entry was stored, its age is unknown, and it has expired.
- */
+/** A map whose entries expire, also if the clock is set back to before they were stored. They are removed when another one is stored. */
 export class ExpiringMap<V> {
   readonly #clock: () => number;
   readonly #entries = new Map<string, Entry<V>>();
@@ -55,10 +52,7 @@ interface Failure {
   readonly until: number;
 }
 
-/**
- * Callers that ask for the same work at the same time share it. After a failure there is a cooldown of 1 s, doubling to 30 s.
- * Results are not cached.
- */
+/** Callers that ask for the same work at once share it. After a failure there is a cooldown of 1 s, doubling to 30 s. */
 export class SingleFlight<T> {
   readonly #clock: () => number;
   readonly #duringCooldown: (error: unknown, leftMs: number) => unknown;

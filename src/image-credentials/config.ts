@@ -119,9 +119,8 @@ const fieldsOf = {
 };
 
 /**
- * Reads the text of one file. `names` has the providers of earlier files; those of this file are added to it.
- * Throws a `ConfigurationError` (`IMAGE_CONFIG_INVALID`) with every invalid field, its line and its path. Rules across fields are
- * checked once every field is valid.
+ * Reads the text of one file. `names` has the providers of earlier files; those of this file are added to it. Throws a `ConfigurationError`
+ * with every invalid field, its line and its path. Rules across fields are checked once every field is valid.
  */
 export function parseImageConfig(content: string, path: string, names: Set<string>): readonly ImageProvider[] {
   const where = `image credential provider config ${path}`;

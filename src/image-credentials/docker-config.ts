@@ -17,7 +17,6 @@ export interface DockerConfig {
   readonly auths: Readonly<Record<string, DockerLogin>>;
 }
 
-/** What is known of one image. */
 interface ImageLogin {
   readonly image: string;
   /** The first one is written. */

@@ -85,7 +85,6 @@ export class ImagePlugin {
     return this.#runs.run(JSON.stringify([image, account.runKey]), () => this.#run(image, account));
   }
 
-  /** Forgets what the plugin has answered. */
   clear(): void {
     this.#cache.clear();
   }

@@ -1,7 +1,4 @@
-/**
- * Which credentials an image gets: the patterns that match its name, and the order of several answers, as the kubelet has them. Pure.
- */
-
+/** Which credentials an image gets: the patterns that match its name, and the order of several answers, as the kubelet has them. Pure. */
 import { createGlob } from '../access/url-pattern.ts';
 import { checkArgument } from '../errors/check-argument.ts';
 import { ImageError } from '../errors/index.ts';
@@ -105,7 +102,6 @@ function readKey(key: string): { readonly pattern: string; readonly url: ImageUr
   return 'problem' in url ? url : { pattern, url };
 }
 
-/** One part of a repository's path. */
 const pathPart = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
 const hostPart = /^(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])$/;
 

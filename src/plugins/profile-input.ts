@@ -1,7 +1,4 @@
-/**
- * What a profile gives a plugin in its extension `client.authentication.k8s.io/exec`, and the limits on it: a plugin has more rights than
- * the authors of profiles.
- */
+/** What a profile gives a plugin in its exec extension, and the limits on it: a plugin has more rights than the authors of profiles. */
 import type { parseArgs } from 'node:util';
 import { createGlob } from '../access/url-pattern.ts';
 import { isSubdomain } from '../util/hosts.ts';
@@ -53,7 +50,6 @@ export interface Pins {
   readonly labels: readonly (readonly [key: string, value: string])[];
 }
 
-/** Throws an error whose message says what to write instead. */
 export function readPins(values: ReturnType<typeof parseArgs<{ options: typeof pinOptions }>>['values']): Pins {
   const { namespace, name: names = [], label = [] } = values;
   if (namespace === '') throw new Error('--namespace is empty: name one, or leave it out');

@@ -4,12 +4,10 @@ import { exitOnSignals } from '../exec/process.ts';
 import { type CredentialStatus, type ExecCredential, runCredentialPlugin } from '../plugin/credential-plugin.ts';
 import { errnoOf } from '../util/guards.ts';
 
+/** Answers a client, with the arguments of the plugin. */
 export type GetStatus = (credential: ExecCredential) => Promise<CredentialStatus>;
 
-/**
- * Runs a plugin as a program: `--help` prints its usage, bad arguments end it with 2 and one line, and `parse` returns the
- * function that answers.
- */
+/** `--help` prints the usage. If `parse` refuses the arguments, its message is the one line on stderr, and the exit code is 2. */
 export async function runProgram(
   name: string,
   usage: string,

@@ -130,7 +130,6 @@ function readContext(content: string, where: string, asked: string | undefined) 
   return { status, cluster: entryNamed('clusters', context.cluster ?? '', clusterSchema) ?? {} };
 }
 
-/** The function that answers with these arguments. Throws if they are wrong. */
 export function kubeconfigSecretreader(args: readonly string[]): GetStatus {
   const { values } = parseArgs({
     args: [...args],

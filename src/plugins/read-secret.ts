@@ -87,7 +87,6 @@ async function mint(
   return { token, ...(expirationTimestamp ? { expirationTimestamp } : {}) };
 }
 
-/** The function that answers with these arguments. Throws if they are wrong. */
 export function secretreader(args: readonly string[]): GetStatus {
   const { pins, tokenRequest } = readSettings(args);
   return async ({ spec }) => {

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-// A credential plugin: the token of Secret <namespace>/<clusterName>, with `clusterName` from the profile's exec extension.
-// With --token-request it mints a token of ServiceAccount <namespace>/<clusterName> instead, which expires.
+// A credential plugin: the token in the Secret that the profile names, or a new one of the service account of that name.
 import { runProgram } from './program.ts';
 import { secretreader, usage } from './read-secret.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Returns findings for the texts of files: what the library would refuse of each file by itself, and advice. The kind of a document is detected
- * from its content. Pure: it must not read files or run plugins.
- */
+/** Returns findings for the texts of files: what the library would refuse of each, and advice. Pure: it must not read files or run plugins. */
 import type { ConfiguredProvider } from '../../access/provider-schema.ts';
 import { nearest } from '../../access/schema-problems.ts';
 import { type NoYaml, parseYaml, readManifests, type YamlText } from '../../access/yaml-text.ts';

@@ -215,10 +215,7 @@ function orRefused<T>(parse: () => T, say: Say): T | undefined {
   }
 }
 
-/**
- * Where a flag stands in its container. `flag` is as the library's problems have it: `--name`, or `--name "type=..."`, or
- * `--name "value"`.
- */
+/** Where a flag stands in its container, as the library's problems have it: `--name`, `--name "type=..."`, `--name "value"`. */
 function keysOfFlag(flag: string, { args }: Container): readonly (string | number)[] {
   const [, name, quoted] = /^--?([\w-]+)(?:[= ](.*))?$/s.exec(flag) ?? [];
   const start = (quoted ?? '').replace(/^"|"$/g, '').replace(/\.\.\.$/, '');

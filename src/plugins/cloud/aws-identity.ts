@@ -49,10 +49,7 @@ export function stsHost(region: string): string {
 /** A source gives keys, or says in a sentence why it has none. */
 type Source = (sts: () => Sts) => Promise<AwsKeys | string>;
 
-/**
- * The keys of this process. A source that the environment names must work: another one would be another identity. Throws an error
- * that says why each source has none.
- */
+/** A source that the environment names must work: another one would be another identity. Throws an error that says why each has no keys. */
 export async function findKeys(sts: () => Sts): Promise<AwsKeys> {
   const reasons: string[] = [];
   for (const source of [fromEnvironment, fromWebIdentity, fromContainer, fromInstance] satisfies Source[]) {

@@ -50,8 +50,8 @@ function checkProxy(): void {
 }
 
 /**
- * Sends a request to a metadata server: never through a proxy, which would receive the token. Throws if there is no answer. Those of
- * Azure and of GKE may need seconds after the start of a pod, and are the only source of an identity: `isPatient` asks them again.
+ * Sends a request to a metadata server, without a proxy, which would receive the token. Throws if there is no answer. `isPatient` asks
+ * again: those of Azure and of GKE may need seconds after the start of a pod.
  */
 export async function callMetadata(call: Call, { isPatient = false } = {}): Promise<Answer> {
   const isTransient = (answer: Answer | NoAnswer) =>
@@ -179,10 +179,7 @@ export function checkEnd(what: string, expiresAt: number | undefined): void {
 /** What to do; by the code and the message of the answer, if it depends on them. */
 export type Advice = string | undefined | ((code: string, message: string) => string | undefined);
 
-/**
- * The error for an unsuccessful answer, with the code and the message that it has, whatever they are. Of a message only the first line
- * is shown, and a code only if it is a word: anything else may repeat what was sent.
- */
+/** The error for an unsuccessful answer. Of its message only the first line is shown, and its code if it is a word: more may repeat what was sent. */
 export function refusal(answer: Answer, advice?: Advice): Error {
   const { url, statusCode, headers } = answer;
   const { code, message } = reasonOf(answer);

@@ -26,7 +26,6 @@ AWS_ROLE_SESSION_NAME names the session. ~/.aws is not read. HTTPS_PROXY is used
 
 type Settings = ReturnType<typeof readSettings>;
 
-/** Throws an error whose message says what to write instead. */
 function readSettings(args: readonly string[]) {
   const many = { type: 'string', multiple: true, default: [] as string[] } as const;
   const { values } = parseArgs({
@@ -63,7 +62,6 @@ function checkRegion(what: string, region: string): void {
     throw new Error(`${what} must be a region such as eu-west-1`);
 }
 
-/** The function that answers with these arguments. Throws if they are wrong. */
 export function eksCredentials(args: readonly string[]): GetStatus {
   const settings = readSettings(args);
   return async ({ spec }) => {

@@ -31,7 +31,6 @@ service_account, external_account (with a file or a URL as its source) or impers
 const cloudPlatform = 'https://www.googleapis.com/auth/cloud-platform';
 const scopes = [cloudPlatform, 'https://www.googleapis.com/auth/userinfo.email'];
 
-/** The function that answers with these arguments. Throws if they are wrong. */
 export function gkeCredentials(args: readonly string[]): GetStatus {
   const { values } = parseArgs({
     args: [...args],

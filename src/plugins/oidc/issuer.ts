@@ -147,10 +147,7 @@ export function readClientKey(pem: string, asked: KeyAlgorithm | undefined): web
   throw new Error(`holds a key of the type ${type}, which is for ${known}${asked ? `, not for ${asked}` : ''}`);
 }
 
-/**
- * Trusts only the authorities of a file; without a file, all public roots and those of the system. Uses the proxies of the
- * environment. Throws if the file or a proxy cannot be used.
- */
+/** Trusts only the authorities of a file, if there is one, else all public roots and the system's. Uses the proxies of the environment. */
 function trustAndProxies(caFile: string | undefined): void {
   if (caFile === undefined)
     tls.setDefaultCACertificates([...new Set([...tls.getCACertificates('default'), ...systemRoots()])]);

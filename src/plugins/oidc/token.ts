@@ -6,7 +6,6 @@ import { tokenOfManagedIdentity, tokenOfWorkloadIdentity } from '../cloud/azure.
 import { type GetStatus, readText } from '../program.ts';
 import { readSettings } from './settings.ts';
 
-/** The function that answers with these arguments. Throws if they are wrong. */
 export function oidcCredentials(args: readonly string[]): GetStatus {
   const { source, client, tokenFile, issuer } = readSettings(args);
   if (tokenFile !== undefined) return async () => tokenOfFile(tokenFile);
