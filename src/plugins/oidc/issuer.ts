@@ -150,7 +150,9 @@ export function readClientKey(pem: string, asked: KeyAlgorithm | undefined): web
 /** Trusts only the authorities of a file, if there is one, else all public roots and the system's. Uses the proxies of the environment. */
 function trustAndProxies(caFile: string | undefined): void {
   if (caFile === undefined)
-    tls.setDefaultCACertificates([...new Set([...tls.getCACertificates('default'), ...systemRoots()])]);
+    tls.setDefaultCACertificates([
+      ...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')]),
+    ]);
   else trustOnly(caFile);
   try {
     // Newer versions of Node have it; in others NODE_USE_ENV_PROXY=1 does the same. An import of node:http would load all of undici.
@@ -167,14 +169,6 @@ function trustOnly(caFile: string): void {
     tls.setDefaultCACertificates([ca]);
   } catch {
     throw new Error(`--ca-file ${caFile} holds no certificates in PEM`);
-  }
-}
-
-function systemRoots(): readonly string[] {
-  try {
-    return tls.getCACertificates('system');
-  } catch {
-    return [];
   }
 }
 
