@@ -71,24 +71,18 @@ const texts = z.nullish(z.record(z.string(), z.string()));
 export const metadataShape = { metadata: z.nullish(z.object({ labels: texts })) };
 const secretSchema = z.object({ ...metadataShape, type: z.nullish(z.string()), data: texts });
 
-/** A Secret, and how to read one of its values. Errors name the Secret and say what to do. */
-export interface Secret {
-  /** For messages: `secret fleet/spoke-1`. */
-  readonly where: string;
-  readonly type: string;
-  readonly metadata: z.output<typeof secretSchema>['metadata'];
-  read(key: string): string;
-}
+export type Secret = Awaited<ReturnType<typeof getSecret>>;
 
-export async function getSecret(hub: HubClient, namespace: string, name: string): Promise<Secret> {
+/** A Secret, how messages name it, and how to read one of its values. Errors name the Secret and say what to do. */
+export async function getSecret(hub: HubClient, namespace: string, name: string) {
   const where = `secret ${namespace}/${name}`;
   const { data, type, metadata } = await askHub(hub, `get ${where}`, secretSchema, `${namespace}/secrets/${name}`);
-  const read = (key: string) => {
+  const read = (key: string): string => {
     const value = data?.[key];
     if (value) return Buffer.from(value, 'base64').toString('utf8');
     throw new Error(`${where} missing "${key}" key: it has ${Object.keys(data ?? {}).join(', ') || 'none'}`);
   };
-  return { where, type: type ?? '', metadata, read };
+  return { where, type, metadata, read };
 }
 
 /** The object that an API server answers with. `what` is what failed, if it fails: `get secret fleet/spoke-1`. */

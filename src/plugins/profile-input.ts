@@ -44,13 +44,9 @@ export const pinUsage = `  --namespace NAME    read only this namespace
   --name NAME         the only name that a profile may give; a * matches any text. May be repeated
   --label KEY=VALUE   a label that the object must have. May be repeated: it must have all of them`;
 
-export interface Pins {
-  readonly namespace: string | undefined;
-  readonly names: readonly string[];
-  readonly labels: readonly (readonly [key: string, value: string])[];
-}
+export type Pins = Readonly<ReturnType<typeof readPins>>;
 
-export function readPins(values: ReturnType<typeof parseArgs<{ options: typeof pinOptions }>>['values']): Pins {
+export function readPins(values: ReturnType<typeof parseArgs<{ options: typeof pinOptions }>>['values']) {
   const { namespace, name: names = [], label = [] } = values;
   if (namespace === '') throw new Error('--namespace is empty: name one, or leave it out');
   if (names.includes('')) throw new Error('--name is empty: write a name, or * for any');

@@ -127,11 +127,12 @@ async function fromFile(credentials: Credentials, wanted: readonly string[], fil
       const { service_account_impersonation_url: url, service_account_impersonation: options } = credentials;
       if (url === undefined) return exchange(credentials, wanted);
       const seconds = options?.token_lifetime_seconds;
-      return impersonate(await exchange(credentials, [cloudPlatform]), { url, wanted, seconds });
+      const lifetime = seconds === undefined ? undefined : `${seconds}s`;
+      return impersonate(await exchange(credentials, [cloudPlatform]), url, { scope: wanted, lifetime });
     }
     case 'impersonated_service_account': {
       const { service_account_impersonation_url: url, delegates, source_credentials: source } = credentials;
-      return impersonate(await fromFile(source, [cloudPlatform], file), { url, wanted, delegates });
+      return impersonate(await fromFile(source, [cloudPlatform], file), url, { scope: wanted, delegates });
     }
   }
 }
@@ -204,20 +205,13 @@ async function subjectOf({ file, url, headers = {}, format }: z.output<typeof so
 
 const impersonatedSchemaOfAnswer = z.object({ accessToken: text, expireTime: text });
 
-interface Impersonation {
-  readonly url: string;
-  readonly wanted: readonly string[];
-  readonly seconds?: number | undefined;
-  readonly delegates?: readonly string[] | undefined;
-}
-
 /** A token for a service account that the holder of another token may impersonate. */
-async function impersonate({ token }: Token, { url, wanted, seconds, delegates }: Impersonation): Promise<Token> {
+async function impersonate({ token }: Token, url: string, request: object): Promise<Token> {
   const answer = await callService({
     url: httpsUrl('service_account_impersonation_url', url),
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ scope: wanted, delegates, ...(seconds === undefined ? {} : { lifetime: `${seconds}s` }) }),
+    body: JSON.stringify(request),
   });
   const parsed = impersonatedSchemaOfAnswer.safeParse(jsonOf(answer));
   const advice =
