@@ -111,12 +111,6 @@ const configSchema = z.strictObject(
   },
   mustBe('an object with kind, apiVersion and providers'),
 );
-const fieldsOf = {
-  config: Object.keys(configSchema.shape),
-  provider: Object.keys(providerSchema.shape),
-  env: ['name', 'value'],
-  tokenAttributes: Object.keys(tokenAttributesSchema.shape),
-};
 
 /**
  * Reads the text of one file. `names` has the providers of earlier files; those of this file are added to it. Throws a `ConfigurationError`
@@ -142,9 +136,9 @@ export function parseImageConfig(content: string, path: string, names: Set<strin
 }
 
 function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
-  if (path.includes('tokenAttributes')) return fieldsOf.tokenAttributes;
-  if (path.includes('env')) return fieldsOf.env;
-  return path.length > 0 ? fieldsOf.provider : fieldsOf.config;
+  if (path.includes('tokenAttributes')) return Object.keys(tokenAttributesSchema.shape);
+  if (path.includes('env')) return ['name', 'value'];
+  return Object.keys(path.length > 0 ? providerSchema.shape : configSchema.shape);
 }
 
 /** Folder of plugins, files, validation, executables: in this order. Throws a `ConfigurationError`. */
