@@ -74,7 +74,8 @@ export interface ShardRow {
 
 /** The Leases of each fleet, by its name. */
 export function fleetsOf(found: readonly unknown[]): ReadonlyMap<string, readonly Lease[]> {
-  return Map.groupBy(found.filter(isLease), (lease) => fleetOf(lease) ?? '');
+  const leases = found.filter((object): object is Lease => textAt(object, 'metadata', 'name') !== undefined);
+  return Map.groupBy(leases, (lease) => fleetOf(lease) ?? '');
 }
 
 /** Of a fleet. A shard without a Lease is shown if it has clusters. */
@@ -105,8 +106,4 @@ export function shardsOf(
       clusters: clusters.get(shard) ?? [],
     };
   });
-}
-
-function isLease(object: unknown): object is Lease {
-  return textAt(object, 'metadata', 'name') !== undefined;
 }

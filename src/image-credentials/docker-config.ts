@@ -46,13 +46,9 @@ export function toAuths(images: readonly ImageLogin[]): DockerConfig {
     const whole = isForAll ? given.find(({ first }) => first && !first.pattern.includes('/')) : undefined;
     auths[serverUrlOf(registry)] = isOne ? shared.login : (whole?.login ?? none);
   }
-  return { auths: withoutPasswords(auths) };
-}
-
-/** Prints without the logins; `JSON.stringify` writes them. */
-function withoutPasswords(auths: DockerConfig['auths']): DockerConfig['auths'] {
+  // Prints without the logins; `JSON.stringify` writes them.
   const inspect = () => Object.fromEntries(Object.keys(auths).map((name) => [name, '[redacted]']));
-  return Object.defineProperty(auths, Symbol.for('nodejs.util.inspect.custom'), { value: inspect });
+  return { auths: Object.defineProperty(auths, Symbol.for('nodejs.util.inspect.custom'), { value: inspect }) };
 }
 
 /** Docker, crane and skopeo read it as no login, and do not look for another one of the same name. */

@@ -16,7 +16,7 @@ import { warnOnStderr } from '../observability/logger.ts';
 import { MetricFactory, type MetricsRegistry } from '../observability/metrics.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { ExpiringMap, SingleFlight } from './cache.ts';
-import type { ImageProvider, TokenAttributes } from './config.ts';
+import type { ImageProvider } from './config.ts';
 import { createMatcher, type ImageUrl, Keyring, registryOf } from './keyring.ts';
 import {
   type CacheKeyType,
@@ -162,7 +162,14 @@ export class ImagePlugin {
     if ('missing' in chosen) {
       return { skipped: `service account ${namespace}/${name} has no annotation ${chosen.missing}, which it requires` };
     }
-    const token = await this.#token(image, serviceAccount, tokenAttributes);
+    const { signal, tokens } = this.#settings;
+    const request = { serviceAccount, audience: tokenAttributes.serviceAccountTokenAudience };
+    const token = await tokens.get(request).catch((fault: unknown) => {
+      if (!(fault instanceof TokenFault)) throw fault;
+      if (signal.aborted) throw failure(this.#plugin, 'PLUGIN_STOPPED', stoppedReason);
+      const failed = failure(this.#plugin, 'SERVICE_ACCOUNT_FAILED', `image ${image}: ${fault.reason}`);
+      throw fault.retryAfterMs === undefined ? failed : failed.heldBack(fault.retryAfterMs);
+    });
     const runKey = JSON.stringify([namespace, name, uid, chosen]);
     const digest = createHash('sha256').update(token).digest('hex');
     return {
@@ -171,22 +178,6 @@ export class ImagePlugin {
       runKey,
       request: { serviceAccountToken: token, serviceAccountAnnotations: Object.fromEntries(chosen) },
     };
-  }
-
-  async #token(
-    image: string,
-    serviceAccount: ServiceAccount,
-    { serviceAccountTokenAudience: audience }: TokenAttributes,
-  ): Promise<string> {
-    try {
-      return await this.#settings.tokens.get({ serviceAccount, audience });
-    } catch (fault) {
-      if (!(fault instanceof TokenFault)) throw fault;
-      const { reason, retryAfterMs } = fault;
-      if (this.#settings.signal.aborted) throw failure(this.#plugin, 'PLUGIN_STOPPED', stoppedReason);
-      const failed = failure(this.#plugin, 'SERVICE_ACCOUNT_FAILED', `image ${image}: ${reason}`);
-      throw retryAfterMs === undefined ? failed : failed.heldBack(retryAfterMs);
-    }
   }
 }
 

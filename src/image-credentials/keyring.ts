@@ -103,6 +103,7 @@ function readKey(key: string): { readonly pattern: string; readonly url: ImageUr
 }
 
 const pathPart = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
+const digestPattern = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 const hostPart = /^(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])$/;
 
 /**
@@ -115,7 +116,7 @@ export function repositoryOf(image: string): string {
   };
   if (typeof image !== 'string') return fail('is not the name of an image');
   const [beforeDigest = '', digest, ...more] = image.split('@');
-  if (more.length > 0 || (digest !== undefined && !isDigest(digest))) fail('has an invalid digest');
+  if (more.length > 0 || (digest !== undefined && !digestPattern.test(digest))) fail('has an invalid digest');
   const slash = beforeDigest.lastIndexOf('/');
   const colon = beforeDigest.indexOf(':', slash + 1);
   const tag = colon < 0 ? undefined : beforeDigest.slice(colon + 1);
@@ -133,10 +134,6 @@ export function repositoryOf(image: string): string {
   // The path alone, as the kubelet counts.
   if (whole.join('/').length > 255) fail('has a repository of more than 255 characters');
   return `${registry}/${whole.join('/')}`;
-}
-
-function isDigest(text: string): boolean {
-  return /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/.test(text);
 }
 
 function isRegistry(text: string): boolean {
