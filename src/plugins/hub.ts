@@ -1,5 +1,7 @@
 /** The cluster that a plugin reads Secrets from: the one it runs in, or the kubeconfig's. Does without client-node, which takes a second to load. */
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
@@ -44,25 +46,24 @@ function hubOfPod(folder: string, host = 'kubernetes.default.svc'): HubClient {
     const file = join(folder, name);
     return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
   };
-  const send: HubClient['send'] = (path, post) =>
-    new Promise((resolve, reject) => {
-      const options = {
-        method: post ? 'POST' : 'GET',
-        headers: {
-          accept: 'application/json',
-          authorization: `Bearer ${read('token')}`,
-          'content-type': 'application/json',
-        },
-        ca: read('ca.crt'),
-        signal: AbortSignal.timeout(answerMs),
-      };
-      const call = request(`${server}/api/v1/namespaces/${path}`, options, (response) => {
-        const statusCode = response.statusCode ?? 0;
-        readBeginning(response, maxAnswerBytes).then((text) => resolve({ statusCode, text: text.toString() }), reject);
-      });
-      call.on('error', reject);
-      call.end(post && JSON.stringify(post));
-    });
+  const send: HubClient['send'] = async (path, post) => {
+    const options = {
+      method: post ? 'POST' : 'GET',
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${read('token')}`,
+        'content-type': 'application/json',
+      },
+      ca: read('ca.crt'),
+      signal: AbortSignal.timeout(answerMs),
+    };
+    const call = request(`${server}/api/v1/namespaces/${path}`, options).end(post && JSON.stringify(post));
+    // An error after the response is that of its body too.
+    call.on('error', () => {});
+    const [response] = (await once(call, 'response')) as [IncomingMessage]; // its only argument
+    const text = await readBeginning(response, maxAnswerBytes);
+    return { statusCode: response.statusCode ?? 0, text: text.toString() };
+  };
   return { server, namespace: read('namespace') || 'default', send };
 }
 

@@ -1,5 +1,6 @@
 /** HTTP for the plugins of clouds: limits, retries, proxies, answers with tokens, and errors that say what to do. */
-import type { AgentOptions, IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import type { AgentOptions, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import * as z from 'zod/mini';
 import type { CredentialStatus } from '../../plugin/credential-plugin.ts';
 import { hide, withoutSecrets } from '../../plugin/plugin-process.ts';
@@ -105,22 +106,13 @@ async function send(
   const { Agent, request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    return await new Promise((resolve, reject) => {
-      const outgoing = request(url, { method, agent: new Agent(agent), signal, headers }, (response) => {
-        const { statusCode = 0 } = response;
-        readBeginning(response, maxBytes).then((bytes) => {
-          resolve({ url, statusCode, text: bytes.toString(), headers: response.headers });
-        }, reject);
-      });
-      outgoing.on('error', reject);
-      // A request that waits for a proxy's tunnel reports neither an error nor a close when its signal aborts.
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      outgoing.on('upgrade', (_response, socket) => {
-        socket.destroy();
-        reject(Object.assign(new Error(), { code: 'ERR_HTTP_UPGRADE' }));
-      });
-      outgoing.end(body);
-    });
+    const outgoing = request(url, { method, agent: new Agent(agent), signal, headers }).end(body);
+    // An error after the response is that of its body too.
+    outgoing.on('error', () => {});
+    // A request that waits for a proxy's tunnel reports neither an error nor a close when its signal aborts.
+    const [response] = (await once(outgoing, 'response', { signal })) as [IncomingMessage]; // its only argument
+    const bytes = await readBeginning(response, maxBytes);
+    return { url, statusCode: response.statusCode ?? 0, text: bytes.toString(), headers: response.headers };
   } catch (error) {
     if (signal.aborted) return new NoAnswer(`${url.host} has not answered within ${timeoutMs / 1_000} s`, 'ETIMEDOUT');
     const { code = 'no reason given' } = codeFieldOf(error);
