@@ -1,10 +1,8 @@
 /** The stages of a check that need the cluster: its plugin, its proxy, its server. */
 import { TLSSocket } from 'node:tls';
-import type { ResolvedCluster } from '../access/cluster.ts';
 import { PluginError, RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { findExecutable } from '../exec/executable.ts';
-import type { PluginCall } from '../exec/plugin-call.ts';
 import { failure } from '../exec/plugin-outcome.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import type { Connections } from '../rest/transport/connections.ts';
@@ -48,9 +46,7 @@ export interface ProbeOptions {
 }
 
 export class ClusterProbe {
-  readonly #cluster: ResolvedCluster;
-  readonly #call: PluginCall;
-  readonly #dispatcher: AuthenticatedDispatcher;
+  readonly #destination: ReturnType<typeof destinationOf>;
   readonly #client: ApiClient;
   readonly #signal: AbortSignal;
   #credential: Credential | undefined;
@@ -60,11 +56,9 @@ export class ClusterProbe {
   readonly facts: { version?: string; clusterId?: string } = {};
 
   constructor(connections: Connections, destination: ReturnType<typeof destinationOf>, signal: AbortSignal) {
-    this.#cluster = destination.cluster;
-    this.#call = destination.call;
+    this.#destination = destination;
+    this.#client = new ApiClient(new AuthenticatedDispatcher(connections, destination));
     this.#signal = signal;
-    this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
-    this.#client = new ApiClient(this.#dispatcher);
   }
 
   /** In their order: some use what an earlier one has found. */
@@ -84,13 +78,13 @@ export class ClusterProbe {
   /** Runs the plugin, unless another cluster's check has the same credential already. */
   async #getCredential(policy: string): Promise<Found> {
     this.#credential = await this.#own(() => this.#runPlugin());
-    const { path } = await findExecutable(this.#call.exec.command, process.env.PATH ?? '');
+    const { path } = await findExecutable(this.#destination.call.exec.command, process.env.PATH ?? '');
     return describeGiven(this.#credential, `${path} (policy ${policy})`, Date.now());
   }
 
   /** Goes through the proxy to the server, if there is one. */
   async #proxy(): Promise<Found> {
-    const { server, proxyUrl, certificateAuthorityData } = this.#cluster;
+    const { server, proxyUrl, certificateAuthorityData } = this.#destination.cluster;
     const url = new URL(server);
     const text = proxyUrlFor(url, proxyUrl, process.env);
     if (text === undefined) return { message: 'none', skipped: true };
@@ -118,20 +112,20 @@ export class ClusterProbe {
 
   /** One connection of its own, to see the server's certificate. */
   async #connect(): Promise<Found> {
-    const { protocol, host } = new URL(this.#cluster.server);
+    const { protocol, host } = new URL(this.#destination.cluster.server);
     if (protocol === 'http:') {
       return { message: `${host}, in the clear`, warnings: ['it is not encrypted: use https'] };
     }
     const credential = this.#credential;
     if (!credential) throw new StageFailure('there is no credential');
     const socket = await this.#own(() =>
-      abortable(() => this.#dispatcher.connection().openForWebSocket(credential, this), this.#signal),
+      abortable(() => this.#client.dispatcher.connection().openForWebSocket(credential, this), this.#signal),
     );
     socket.on('error', () => {});
     const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
     socket.destroy();
     if (!certificate) return { message: host };
-    return describeServerCertificate(certificate, this.#cluster);
+    return describeServerCertificate(certificate, this.#destination.cluster);
   }
 
   /** Asks the cluster for the identity of the credential. */
@@ -143,7 +137,7 @@ export class ClusterProbe {
     });
     const { statusCode, isNotFound, message, body } = answer;
     if (statusCode === 401) {
-      const { facts, advice } = describeRefused(this.#credential, this.#call.exec);
+      const { facts, advice } = describeRefused(this.#credential, this.#destination.call.exec);
       throw new StageFailure(
         `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})${facts}`,
         advice,
@@ -198,7 +192,7 @@ export class ClusterProbe {
     const { statusCode, text } = answer;
     const checks = [...text.matchAll(/^\[-\].*$/gm)].map(([line]) => line.replace(/: reason withheld$/, ''));
     if (checks.length > 0 || (statusCode >= 500 && answer.message === undefined)) {
-      const which = checks.length > 0 ? `: ${this.#dispatcher.shown(checks.join(', '), maxBytes)}` : '';
+      const which = checks.length > 0 ? `: ${this.#client.dispatcher.shown(checks.join(', '), maxBytes)}` : '';
       const hint = adviceOn(statusCode) ?? 'see the log of the API server';
       return {
         message: `the API server is not ready (status ${statusCode})${which}`,
@@ -239,12 +233,12 @@ export class ClusterProbe {
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher.close();
+    await this.#client.dispatcher.close();
   }
 
   async #runPlugin(): Promise<Credential> {
-    const { source } = this.#dispatcher.connection();
-    const running = (async () => source.get(this.#dispatcher.log))();
+    const { source } = this.#client.dispatcher.connection();
+    const running = (async () => source.get(this.#client.dispatcher.log))();
     try {
       return await abortable(() => running, this.#signal);
     } catch (error) {
@@ -256,7 +250,7 @@ export class ClusterProbe {
     } catch (error) {
       if (!isTimeout(error)) throw error;
       const reason = 'gave no answer in time: it waits for this terminal, or behind other plugins that hang';
-      throw failure(this.#call, 'PLUGIN_TIMEOUT', reason);
+      throw failure(this.#destination.call, 'PLUGIN_TIMEOUT', reason);
     }
   }
 
@@ -266,7 +260,7 @@ export class ClusterProbe {
       return await work();
     } catch (error) {
       if (!(error instanceof PluginError)) this.#signal.throwIfAborted();
-      throw error instanceof StageFailure ? error : this.#dispatcher.toOwnError(error);
+      throw error instanceof StageFailure ? error : this.#client.dispatcher.toOwnError(error);
     }
   }
 }
