@@ -59,26 +59,20 @@ export class ApiClient {
     { signal, post }: { readonly signal: AbortSignal; readonly post?: object },
   ): Promise<Answer> {
     const { origin, basePath } = this.dispatcher;
-    const options = {
-      origin,
-      path: `${basePath}${path}`,
-      method: post ? ('POST' as const) : ('GET' as const),
-      headers: {
-        accept: 'application/json',
-        'accept-encoding': 'gzip',
-        ...(post ? { 'content-type': 'application/json' } : {}),
-      },
-      ...(post ? { body: JSON.stringify(post) } : {}),
-    };
+    const accepted = { accept: 'application/json', 'accept-encoding': 'gzip' };
+    const headers = post ? { ...accepted, 'content-type': 'application/json' } : accepted;
+    const request = post ? { method: 'POST' as const, body: JSON.stringify(post) } : { method: 'GET' as const };
+    const options = { origin, path: `${basePath}${path}`, headers, ...request };
     const answer = await sendRequest(this.dispatcher, options, signal, this.#maxBytes);
-    const { statusCode, headers } = answer;
+    const { statusCode } = answer;
+    const { location, 'retry-after': retryAfter } = answer.headers;
     const text = answer.body.toString();
     const body = tryParseJson(text);
     // Without a group, or a version of it, an API server answers as Go does.
     const { code, message } = readStatus(body, (given, length) => this.dispatcher.shown(given, length));
     const isNotFound = statusCode === 404 && (code === 404 || text.trim() === '404 page not found');
-    const mayPass = transientStatuses.has(statusCode) && headers['retry-after'] === undefined;
-    const page = pageOf(statusCode, headers.location, text);
+    const mayPass = transientStatuses.has(statusCode) && retryAfter === undefined;
+    const page = pageOf(statusCode, location, text);
     const shownPage = page && printable(this.dispatcher.shown(page, 200), 256);
     return { statusCode, isNotFound, text, body, message, page: shownPage, mayPass };
   }

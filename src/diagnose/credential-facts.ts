@@ -27,13 +27,10 @@ const tokenSoonMs = 2 * 3_600_000;
 const certificateSoonMs = 14 * 86_400_000;
 
 /** `by` is the plugin. `now` is in milliseconds since 1970. A credential that is over is the cause of the 401 that follows. */
-export function describeGiven(
-  { authorization, keyPair, expiresAt, token }: Credential,
-  by: string,
-  now: number,
-): Found {
+export function describeGiven(credential: Credential, by: string, now: number): Found {
+  const { authorization, keyPair, expiresAt, token = '' } = credential;
   const what = [authorization ? 'a token' : '', keyPair ? 'a client certificate' : ''].filter(Boolean).join(' and ');
-  const ofToken = expiryOfJwt(token ?? '');
+  const ofToken = expiryOfJwt(token);
   // By name: the answer's own comes first, since clients go by it.
   const ends = [
     ['expirationTimestamp', expiresAt],
