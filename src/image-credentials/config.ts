@@ -142,10 +142,7 @@ function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
 }
 
 /** Folder of plugins, files, validation, executables: in this order. Throws a `ConfigurationError`. */
-export function readConfig(
-  path: string,
-  binDir: string,
-): { readonly providers: readonly ImageProvider[]; readonly folder: string } {
+export function readConfig(path: string, binDir: string) {
   // A bare name would be looked for in PATH.
   const folder = resolve(binDir);
   const isFolder = attempt(`folder of plugins ${folder}`, () => statSync(folder)).isDirectory();

@@ -27,7 +27,6 @@ export {
   type SkippedProvider,
 } from './image-credential-providers.ts';
 export { ImageCredentialMetrics } from './image-plugin.ts';
-export type { ImageCredential } from './keyring.ts';
-export { matchImage } from './keyring.ts';
+export { type ImageCredential, matchImage } from './keyring.ts';
 export type { MintedToken, MintToken, ServiceAccount, TokenRequest } from './service-account-tokens.ts';
 export { mintTokenFrom } from './service-account-tokens.ts';

@@ -35,17 +35,12 @@ export class ImageCredential {
   }
 }
 
-interface Entry {
-  readonly matches: (image: ImageUrl) => boolean;
-  readonly credential: ImageCredential;
-}
-
 /** The key of an answer that is used for Docker Hub if no other matches. */
 const hubKey = 'index.docker.io';
 
 /** The answer of one provider. */
 export class Keyring {
-  readonly #entries: Entry[] = [];
+  readonly #entries: { readonly matches: (image: ImageUrl) => boolean; readonly credential: ImageCredential }[] = [];
   readonly #problems = new Set<string>();
 
   constructor(provider: string, auth: ImageResponse['auth']) {

@@ -6,5 +6,4 @@
 
 export { matchImage } from '../image-credentials/keyring.ts';
 export type { ImageRequest } from '../image-credentials/protocol.ts';
-export type { ImagePluginAnswer } from './protocol.ts';
-export { runImageCredentialPlugin } from './protocol.ts';
+export { type ImagePluginAnswer, runImageCredentialPlugin } from './protocol.ts';
