@@ -1,7 +1,6 @@
 /** Runs a plugin outside of a config: for the credential itself, or for a judgement of its answer. */
 
 import type { FlaggedOptions } from '../access/flags.ts';
-import type { ApiVersion } from '../access/provider.ts';
 import type { ConfiguredProvider } from '../access/provider-schema.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { PluginError } from '../errors/index.ts';
@@ -44,35 +43,15 @@ function silentOptions(given: Parameters<typeof parseOptions>[0], signal: AbortS
   return { ...settings, warnings: new WarningLimiter(settings), signal };
 }
 
-/** The report on a run; `-o json` has the same names, and leaves out what is `undefined`. */
-export interface PluginReport {
-  readonly command: string;
-  /** The file that was run. */
-  readonly path: string | undefined;
-  readonly apiVersion: ApiVersion;
-  readonly server: string | undefined;
-  readonly durationMs: number;
-  readonly exitCode: number | undefined;
-  readonly signal: string | undefined;
-  readonly stdoutBytes: number | undefined;
-  readonly stderrBytes: number | undefined;
-  /** The end of it, without what looks like a secret. */
-  readonly stderr: string | undefined;
-  readonly credential: ReturnType<typeof diagnose>['credential'] | undefined;
-  /** Of the error. */
-  readonly code: string | undefined;
-  /** Why a client has no credential; empty if it has one. */
-  readonly errors: readonly string[];
-  /** Problems that a client accepts, but that should be corrected. */
-  readonly warnings: readonly string[];
-}
+/** `-o json` has the same names, and leaves out what is `undefined`. */
+export type PluginReport = Awaited<ReturnType<typeof judgePlugin>>;
 
 /** Runs a plugin as a client would, and judges its answer, which the report does not hold. Rejects for wrong options, and with the signal's reason. */
 export async function judgePlugin(
   pluginCall: PluginCall,
   given: Pick<FlaggedOptions, 'pluginTimeoutMs' | 'cleanEnvironment'>,
   signal: AbortSignal,
-): Promise<PluginReport> {
+) {
   const { exec, cluster } = pluginCall;
   const executable = await findExecutable(exec.command, process.env.PATH ?? '');
   const path = 'problem' in executable ? undefined : executable.path;
@@ -109,6 +88,7 @@ export async function judgePlugin(
   const stderr = ended && shownStderr(ended, secrets);
   return {
     command: exec.command,
+    /** The file that was run. */
     path,
     apiVersion: exec.apiVersion,
     server: cluster?.server,
@@ -117,10 +97,14 @@ export async function judgePlugin(
     signal: ended?.signal,
     stdoutBytes: ended && Buffer.byteLength(ended.stdout),
     stderrBytes: ended?.stderrBytes,
+    /** The end of it, without what looks like a secret. */
     stderr: stderr || undefined,
     credential: diagnosis?.credential,
+    /** Of the error. */
     code: failure?.code,
+    /** Why a client has no credential; empty if it has one. */
     errors: failure ? [failure.reason] : [],
+    /** Problems that a client accepts, but that should be corrected. */
     warnings,
   };
 }

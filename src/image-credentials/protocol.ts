@@ -26,14 +26,7 @@ export interface ImageRequest {
   readonly serviceAccountAnnotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A checked answer. */
-export interface ImageResponse {
-  readonly cacheKeyType: CacheKeyType;
-  /** Milliseconds. `undefined`: as the configuration says. Negative: it has expired already. */
-  readonly cacheDurationMs: number | undefined;
-  /** By pattern of images. */
-  readonly auth: ReadonlyMap<string, Login>;
-}
+export type ImageResponse = Readonly<ReturnType<typeof decodeResponse>>;
 
 export interface Login {
   readonly username: string;
@@ -74,7 +67,7 @@ const responseSchema = z.strictObject({
 });
 
 /** Reads a plugin's stdout, as strictly as the kubelet. Throws an `AnswerFault`, which quotes nothing of it. */
-export function decodeResponse(stdout: string, apiVersion: ProviderVersion): ImageResponse {
+export function decodeResponse(stdout: string, apiVersion: ProviderVersion) {
   if (stdout.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'exited with 0 but printed nothing on stdout');
   const answer = tryParseJson(stdout);
   if (!isObject(answer))
@@ -87,6 +80,7 @@ export function decodeResponse(stdout: string, apiVersion: ProviderVersion): Ima
   }
   const parsed = responseSchema.safeParse(answer);
   if (!parsed.success) throw fieldFault(parsed.error.issues[0], String(parsed.error.issues[0]?.path[0] ?? ''));
+  // Without a duration it is that of the configuration. After a negative one the answer has expired already.
   const { cacheKeyType, cacheDuration: cacheDurationMs } = parsed.data;
   // One after the other: of many wrong entries the first is enough.
   const auth = new Map<string, Login>();

@@ -24,7 +24,7 @@ export interface MintedToken {
 }
 
 /**
- * Gives a token of a service account. `signal` is aborted when no caller waits any longer: after the option `timeoutMs`, or at
+ * Gives a token of a service account. `signal` is aborted when no caller waits any longer: after the option `pluginTimeoutMs`, or at
  * `close()`. A token without its expiry is used once.
  */
 export type MintToken = (
