@@ -1,4 +1,4 @@
-/** What credentials and certificates say of themselves: those of the plugin, given or refused, and the server's. Never the token or the key. */
+/** What a plugin's credential, given or refused, and a server's certificate say of themselves. Never the token or the key. */
 import { X509Certificate } from 'node:crypto';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { ResolvedExec } from '../access/resolve.ts';

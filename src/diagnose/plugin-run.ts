@@ -27,7 +27,7 @@ export function getCredential(
   return runPlugin(destinationOf(profile, access, providers).call, silentOptions(given, signal));
 }
 
-/** As a controller has it; but with a clean environment too, the plugin gets KUBECONFIG: without it, it would read ~/.kube/config, another hub. */
+/** As a controller has it; but a clean environment keeps KUBECONFIG: without it the plugin would read ~/.kube/config, another hub. */
 export function destinationOf(...given: Parameters<typeof toDestination>): ReturnType<typeof toDestination> {
   const destination = toDestination(...given);
   const { call } = destination;
@@ -46,7 +46,7 @@ function silentOptions(given: Parameters<typeof parseOptions>[0], signal: AbortS
 /** `-o json` has the same names, and leaves out what is `undefined`. */
 export type PluginReport = Awaited<ReturnType<typeof judgePlugin>>;
 
-/** Runs a plugin as a client would, and judges its answer, which the report does not hold. Rejects for wrong options, and with the signal's reason. */
+/** Runs a plugin as a client would, and reports on its answer, without the credential. Rejects for wrong options and at the signal's abort. */
 export async function judgePlugin(
   pluginCall: PluginCall,
   given: Pick<FlaggedOptions, 'pluginTimeoutMs' | 'cleanEnvironment'>,

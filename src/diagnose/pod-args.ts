@@ -1,4 +1,4 @@
-/** What a controller runs with: the flags of a workload, and the provider file that is mounted into it. Pure: the caller reads the manifests. */
+/** What a controller runs with, from its manifests: the flags of a workload, and the provider file that is mounted into it. Pure. */
 import { at, listAt, textAt } from './profile.ts';
 
 /** Where the template of the pods stands in each kind of workload. */

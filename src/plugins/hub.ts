@@ -24,7 +24,7 @@ export interface HubClient {
   readonly send: (path: string, post?: object) => Promise<{ readonly statusCode: number; readonly text: string }>;
 }
 
-/** The files of the service account show that this is a pod: a clean environment has no `KUBERNETES_SERVICE_HOST`. `root` is `/` except in tests. */
+/** The files of the service account show a pod: a clean environment has no `KUBERNETES_SERVICE_HOST`. `root` is `/` except in tests. */
 export async function connectHub(root = ''): Promise<HubClient> {
   const { KUBECONFIG: path, KUBERNETES_SERVICE_HOST: host } = process.env;
   const folder = join(root, serviceAccountFolder);
