@@ -36,14 +36,10 @@ export function impersonationHeaders(
 
 /** Percent-encodes characters that a header's name cannot have. The API server decodes them. */
 function escapeHeaderKey(name: string): string {
-  return [...Buffer.from(name)]
-    .map((byte) => {
-      const character = String.fromCharCode(byte);
-      return /[a-z0-9!#$&'*+.^_`|~-]/.test(character)
-        ? character
-        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-    })
-    .join('');
+  const toHex = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+  return Buffer.from(name)
+    .toString('latin1')
+    .replace(/[^a-z0-9!#$&'*+.^_`|~-]/g, toHex);
 }
 
 /**

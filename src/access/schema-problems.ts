@@ -72,12 +72,8 @@ export function nearest(word: string, candidates: readonly string[]): string | u
 function hasNearParts(word: string, candidate: string): boolean {
   const [parts, others] = [word.split('-'), candidate.split('-')];
   if (parts.length !== others.length) return true;
-  return parts.every((part, index) => isNear(part, others[index] ?? ''));
-}
-
-function isNear(part: string, other: string): boolean {
-  return (
-    part === other ||
-    closestMatch(part, [other], { maxDistance: Math.max(1, Math.floor(part.length / 2)) }) !== undefined
-  );
+  return parts.every((part, index) => {
+    const maxDistance = Math.max(1, Math.floor(part.length / 2));
+    return closestMatch(part, [others[index] ?? ''], { maxDistance }) !== undefined;
+  });
 }
