@@ -53,12 +53,8 @@ export function replicaLeaseName(fleet: string, identity: string): string {
   return `${fleet}-replica-${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`;
 }
 
-/** What a replica writes about itself in its Lease. */
-export interface ReplicaFacts {
-  readonly identity: string;
-  /** 0 while it wants none. */
-  readonly weight: 0 | 1;
-}
+/** What a replica writes about itself in its Lease: also a weight of 0 while it leaves. */
+export type ReplicaFacts = Pick<ShardingContext, 'identity' | 'weight'>;
 
 export function replicaAnnotations({ identity, weight }: ReplicaFacts): Readonly<Record<string, string>> {
   return { [identityAnnotation]: identity, [weightAnnotation]: String(weight) };

@@ -48,10 +48,7 @@ export const shardingSchema = z
   )
   .optional();
 
-/** What it takes of a fleet's options. */
-interface ShardedSettings extends z.output<z.ZodObject<typeof fleetShape>> {
-  readonly sharding?: z.output<typeof shardingSchema> | undefined;
-}
+type ShardedSettings = z.output<z.ZodObject<typeof fleetShape & { readonly sharding: typeof shardingSchema }>>;
 
 /** @internal Whose the clusters are, by the options of a fleet. */
 export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSettings): Ownership {
