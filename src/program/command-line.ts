@@ -78,7 +78,7 @@ export function parse(
   const most = expected === '' ? 0 : 1;
   if (args.length > most && !expected.includes('...')) {
     const got = args.map((word) => word.replace(/=.*/s, '')).join(' ');
-    throw problem(`too many arguments for '${verb.name}': expected ${most}, and got ${args.length}: ${got}`, called);
+    throw problem(`too many arguments for '${verb.name}': expected ${most}, got ${args.length}: ${got}`, called);
   }
   return { verb, args, options };
 }

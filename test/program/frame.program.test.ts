@@ -53,11 +53,7 @@ describe('clusterprofile', () => {
 
   test('tells what is wrong with the arguments, what was meant and where the help is, and ends with 2', async (t) => {
     const cases = [
-      [
-        ['shards', 'a'],
-        "too many arguments for 'shards': expected 0, and got 1: a",
-        'see clusterprofile shards --help',
-      ],
+      [['shards', 'a'], "too many arguments for 'shards': expected 0, got 1: a", 'see clusterprofile shards --help'],
       [['list'], "unknown command 'list'", 'did you mean get? see clusterprofile --help'],
       [['-n', 'fleet', 'gte'], "unknown command 'gte'", 'did you mean get? see clusterprofile --help'],
       [['get', '--as-group', 'a'], '--as-group needs --as', 'name the user too'],
