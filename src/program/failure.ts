@@ -63,3 +63,13 @@ export class Failure extends Error {
     this.code = codeFieldOf(this.cause).code;
   }
 }
+
+/** Why a call's signal aborts. */
+export class Interrupted extends Failure {
+  readonly signal: NodeJS.Signals;
+
+  constructor(signal: NodeJS.Signals) {
+    super(exitCodes.interrupted, 'interrupted');
+    this.signal = signal;
+  }
+}

@@ -1,14 +1,15 @@
 /**
- * The frame of the program: parses the arguments, loads and calls a verb, and returns an exit code. Handles errors, signals and a
+ * The frame of the program: parses the arguments, loads and calls a verb, and ends with its exit code. Handles `-v`, errors, signals and a
  * closed output pipe here, so that verbs need not.
  */
+import { subscribe } from 'node:diagnostics_channel';
+import { constants } from 'node:os';
 import { basename } from 'node:path';
-import { errnoOf, printableLines } from '../diagnose/index.ts';
+import { type Events, errnoOf, printable, printableLines } from '../diagnose/index.ts';
 import { configFile } from './cache.ts';
 import { parse } from './command-line.ts';
 import { describeDefaults, readDefaults, withDefaults } from './config.ts';
-import { type ExitCode, exitCodes, Failure } from './failure.ts';
-import { type Stop, stopOnSignals } from './signals.ts';
+import { type ExitCode, exitCodes, Failure, Interrupted } from './failure.ts';
 import { Terminal } from './terminal.ts';
 
 /** Runs the program, and ends the process. */
@@ -18,8 +19,11 @@ export async function main(): Promise<void> {
     stream.on('error', (error) => endWithoutOutput(error, terminal));
   }
   const stop = stopOnSignals();
-  const program = calledName(process.argv[1] ?? '');
-  const argv = isCompletion(process.argv[1] ?? '') ? [completeVerb, ...process.argv.slice(2)] : process.argv.slice(2);
+  const [, path = '', ...words] = process.argv;
+  const name = basename(path);
+  // kubectl starts its plugins by these names.
+  const program = name.startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
+  const argv = name.startsWith('kubectl_complete-') ? [completeVerb, ...words] : words;
   const exitCode = await run(program, argv, terminal, stop).catch((error: unknown) =>
     // After Ctrl-C there is nothing to explain.
     stop.signal.aborted ? exitCodes.interrupted : report(error, program, terminal),
@@ -35,14 +39,8 @@ function endWithoutOutput(error: Error, { stderr }: Terminal): never {
   process.exit(exitCodes.failed);
 }
 
-/** `kubectl clusterprofile`, if kubectl has started it as its plugin. */
-function calledName(path: string): string {
-  return basename(path).startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
-}
-
-/** What cobra's programs call it, and kubectl's plugins: the rest of the words is a command line that is not finished. */
+/** cobra's word for it: the rest is a command line that is not finished. */
 const completeVerb = '__complete';
-const isCompletion = (path: string) => basename(path).startsWith('kubectl_complete-');
 
 async function run(program: string, argv: readonly string[], terminal: Terminal, stop: Stop): Promise<ExitCode> {
   if (argv[0] === completeVerb) {
@@ -83,7 +81,7 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   const given = { options: asked.options, providerFlags: picked.given };
   const { options, providerFlags, used } = withDefaults(defaults, verb, given);
   if (options.has('verbose')) {
-    (await import('./verbose.ts')).showRequests(terminal);
+    showRequests(terminal);
     if (used.length > 0) await terminal.say(`${used.join(', ')}: from ${printableLines(configFile() ?? '')}`);
   }
   const { run } = await verb.load();
@@ -112,4 +110,77 @@ async function report(error: unknown, program: string, terminal: Terminal): Prom
     if (advice !== undefined) await terminal.tell('hint: ', 'yellow', advice);
   }
   return exitCode;
+}
+
+/** `-v`: shows each request and plugin run on stderr when it has ended. Nothing of it is secret: a request has no query and no headers. */
+function showRequests(terminal: Terminal): void {
+  const on = <K extends 'request-end' | 'plugin-run-end'>(name: K, format: (event: Events[K]) => string) =>
+    subscribe(`clusterprofile-credentials:${name}`, (message) => {
+      const event = message as Events[K]; // telemetry.ts publishes nothing else there
+      void terminal.say(printable(`${format(event)}, ${Math.round(event.durationMs)} ms`, maxLineBytes));
+    });
+  on('request-end', ({ method, origin, path, statusCode, code }) => {
+    return `${method} ${origin}${path}: ${code ?? statusCode ?? 'no answer'}`;
+  });
+  on('plugin-run-end', ({ command, provider, code, exitCode, signal }) => {
+    const end = signal === undefined ? `exit code ${exitCode ?? 'unknown'}` : signal;
+    return `plugin ${command} (${provider}): ${[code, end].filter(Boolean).join(', ')}`;
+  });
+}
+
+const maxLineBytes = 2_048;
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+type Stop = ReturnType<typeof stopOnSignals>;
+
+/** Milliseconds that a verb has to end its children and to clean up after Ctrl-C. */
+const graceMs = 3_000;
+
+/** Ctrl-C and its like ask the verb to end; a second one, or a verb that takes too long, ends the process. */
+function stopOnSignals() {
+  const controller = new AbortController();
+  let first: NodeJS.Signals | undefined;
+  const stop = {
+    signal: controller.signal,
+    /** Whether the verb waits for commands of the user's, which end in their own time. */
+    mayTakeLong: false,
+    /** Ends the process: by the signal, if it has interrupted the verb or a thread is busy for long, else with the exit code. */
+    exit: (exitCode: ExitCode): void => {
+      if (first && exitCode === exitCodes.interrupted) exitBySignal(first);
+      // Until the time for a verb's end is over.
+      if (first && hasBusyThread()) setTimeout(() => stop.exit(exitCode), 10);
+      else process.exit(exitCode);
+    },
+  };
+  for (const name of signals) {
+    process.on(name, () => {
+      if (first) exitBySignal(name);
+      first = name;
+      const end = () => {
+        if (!stop.mayTakeLong) exitBySignal(name);
+      };
+      setTimeout(end, graceMs).unref();
+      controller.abort(new Interrupted(name));
+    });
+  }
+  return stop;
+}
+
+/**
+ * A shell shows it as 129, 130 or 143. exit() would wait for the threads of Node's pool, and one may wait for a pipe. SIGQUIT itself would
+ * leave a core, which holds credentials: it ends the program as SIGTERM does.
+ */
+function exitBySignal(given: NodeJS.Signals): never {
+  const name = given === 'SIGQUIT' ? 'SIGTERM' : given;
+  const exitCode = 128 + constants.signals[name];
+  process.emit('exit', exitCode);
+  process.removeAllListeners(name);
+  process.kill(process.pid, name);
+  // It does not end the first process of a container.
+  process.exit(exitCode);
+}
+
+/** Of Node's pool, as far as Node tells. */
+function hasBusyThread(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => /^(?:FSReq|Get\w+Info)/.test(resource));
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wholeLines } from '../../src/program/run-command.ts';
+import { wholeLines } from '../../src/program/verbs/exec.ts';
 import { fc } from '../fixtures/property.ts';
 
 async function* chunksOf(bytes: Buffer, cuts: readonly number[]) {
