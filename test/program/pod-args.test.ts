@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mountedAt, textOf, textsOf } from '../../src/diagnose/pod-args.ts';
 import { Failure } from '../../src/program/failure.ts';
-import { containerOf } from '../../src/program/workload.ts';
+import { containerOf } from '../../src/program/providers.ts';
 import { thrownBy } from '../fixtures/thrown.ts';
 
 const flag = '--clusterprofile-provider-file=/etc/c/providers.yaml';
