@@ -1,11 +1,9 @@
 /** `check [NAME...]`: follows the path of a request to each cluster, and reports where it fails. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type ClusterReport, failedStage, formatDuration, Prober, type Right } from '../../diagnose/index.ts';
 import { cachedUntil } from '../cache.ts';
 import { exitCodeOf, formatCauses, formatReport, formatSummary, formatWide, Progress } from '../check/report.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
-import { describe } from '../format-error.ts';
 import { durationOf, numberOf } from '../input.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
@@ -121,36 +119,29 @@ function parseRight(text: string): Right {
   );
 }
 
-/** Runs until the call's signal aborts. Returns the exit code of the last round that came to its end. */
+/** Returns the exit code of the last round that came to its end. */
 async function watchClusters(call: Call, setUp: SetUp): Promise<ExitCode> {
   const { signal, terminal, options } = call;
   // A file may be a pipe, which is read once.
   const fromFiles = options.texts('filename').length > 0 ? await profilesOf(call) : undefined;
   let before: ReadonlyMap<string, string> | undefined;
   let exitCode: ExitCode = exitCodes.interrupted;
-  while (!signal.aborted) {
+  const { repeat } = await import('../watch.ts');
+  await repeat(call, setUp.intervalMs, async () => {
     const known = before;
     const isChanged = (report: ClusterReport) => known?.get(report.profile) !== stateOf(report);
-    try {
-      const profiles = fromFiles ?? (await profilesOf(call));
-      const reports = await checkOnce(call, setUp, profiles, known ? isChanged : setUp.isShown);
-      if (signal.aborted) break;
-      const now = new Map(reports.map((report) => [report.profile, stateOf(report)]));
-      exitCode = exitCodeOf(reports);
-      before = now;
-      const gone = [...(known?.keys() ?? [])].filter((profile) => !now.has(profile));
-      await terminal.write(gone.map((profile) => `${profile} has gone\n`).join(''));
-      if (!known || gone.length > 0 || reports.some(isChanged)) {
-        await terminal.write(`${new Date().toISOString()} ${formatSummary(reports, reports.length, terminal)}`);
-      }
-    } catch (error) {
-      if (!known) throw error;
-      if (signal.aborted) break;
-      // The hub may be away for a while.
-      await terminal.warn(describe(error).message);
+    const profiles = fromFiles ?? (await profilesOf(call));
+    const reports = await checkOnce(call, setUp, profiles, known ? isChanged : setUp.isShown);
+    if (signal.aborted) return;
+    const now = new Map(reports.map((report) => [report.profile, stateOf(report)]));
+    exitCode = exitCodeOf(reports);
+    before = now;
+    const gone = [...(known?.keys() ?? [])].filter((profile) => !now.has(profile));
+    await terminal.write(gone.map((profile) => `${profile} has gone\n`).join(''));
+    if (!known || gone.length > 0 || reports.some(isChanged)) {
+      await terminal.write(`${new Date().toISOString()} ${formatSummary(reports, reports.length, terminal)}`);
     }
-    await pause(setUp.intervalMs, undefined, { signal }).catch(() => {});
-  }
+  });
   return exitCode;
 }
 

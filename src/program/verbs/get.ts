@@ -51,7 +51,7 @@ export async function run(given: Call): Promise<ExitCode> {
   await print(rows);
   await sayWhatIsMissing(call, rows, providers.length === 0);
   if (!options.has('watch')) return exitCodes.ok;
-  const { profileChanges } = await import('../watch-profiles.ts');
+  const { profileChanges } = await import('../watch.ts');
   for await (const { profile, isGone } of profileChanges(call, profiles)) {
     const row = toRow(profile, providers);
     await print([isGone ? { ...row, deleted: true } : row]);

@@ -18,7 +18,7 @@ import { updateFile } from '../kubeconfig/update-file.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { counted, jsonText } from '../table.ts';
 import type { Call } from '../verb.ts';
-import type { ProfileChange } from '../watch-profiles.ts';
+import type { ProfileChange } from '../watch.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal } = call;
@@ -38,7 +38,7 @@ export async function run(call: Call): Promise<ExitCode> {
   await write({ use });
   if (found.size === 0) await terminal.say(await noProfiles(call));
   if (options.has('watch')) {
-    const { keepFile } = await import('../watch-profiles.ts');
+    const { keepFile } = await import('../watch.ts');
     const apply = (change: ProfileChange) => applyTo(found, change, enter);
     await keepFile(call, profiles, apply, () => write({ isQuiet: true }));
     return exitCodes.interrupted;

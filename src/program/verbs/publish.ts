@@ -1,8 +1,8 @@
-/** `publish`: makes ClusterProfiles of the contexts of a kubeconfig, or of the clusters of Cluster API. */
-
+/** `publish`: makes ClusterProfiles of the contexts of a kubeconfig, or of the clusters of Cluster API; with `--watch` in rounds, with metrics. */
 import { isLabel, parseDuration, printable } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
+import { durationOf } from '../input.ts';
 import { homeOf } from '../profiles.ts';
 import { Publisher, type Result, type RoundResult } from '../publish/round.ts';
 import { fullName, type ServiceAccount, type Settings } from '../publish/source.ts';
@@ -16,15 +16,11 @@ const leastLifetimeMs = 600_000;
 const mostLifetimeMs = 365 * 86_400_000;
 
 export async function run(call: Call): Promise<ExitCode> {
-  const { options, signal } = call;
   const settings = await readSettings(call);
   const hub = await openHub(call);
   const publisher = new Publisher(hub, settings);
-  if (options.has('watch')) {
-    const { watchSource } = await import('../publish/watch.ts');
-    return watchSource(call, publisher, (round) => show(call, round));
-  }
-  const round = await publisher.round(signal);
+  if (settings.isWatch) return watchSource(call, publisher);
+  const round = await publisher.round(call.signal);
   await show(call, round);
   return round.refused.length > 0 ? exitCodes.profile : exitCodes.ok;
 }
@@ -162,4 +158,87 @@ function dataOf({ results, providers, refused, vanished }: RoundResult): object 
     notPublished: refused.map(({ origin, message }) => ({ origin, message })),
     vanished,
   };
+}
+
+/** Prints what changes, and what is wrong once. */
+async function watchSource(call: Call, publisher: Publisher): Promise<ExitCode> {
+  const { signal, terminal, options } = call;
+  const intervalMs = durationOf('--interval', options.text('interval') ?? '60s');
+  const port = options.text('metrics-port');
+  const metrics = new Metrics();
+  if (port !== undefined) await terminal.say(`metrics on port ${await serve(metrics, port, signal)}`);
+  let said: string | undefined;
+  const { repeat } = await import('../watch.ts');
+  await repeat(call, intervalMs, async () => {
+    const round = await publisher.round(signal).catch((error: unknown) => {
+      metrics.failed();
+      throw error;
+    });
+    metrics.add(round);
+    const complaints = complaintsOf(round);
+    const results = said === undefined ? round.results : round.results.filter(({ change }) => change !== 'unchanged');
+    const known = complaints === said ? { refused: [], notes: [], vanished: [] } : {};
+    said = complaints;
+    await show(call, { ...round, results, ...known });
+  });
+  return exitCodes.interrupted;
+}
+
+function complaintsOf({ refused, notes, vanished }: RoundResult): string {
+  return JSON.stringify([refused.map(({ origin, message }) => [origin, message]), notes, vanished]);
+}
+
+/** In the text format of Prometheus: five numbers need no library. */
+class Metrics {
+  #last: RoundResult | undefined;
+  #writes = 0;
+  #failures = 0;
+  #endedAt = 0;
+
+  add(round: RoundResult): void {
+    this.#last = round;
+    this.#writes += round.results.filter(({ change }) => change !== 'unchanged').length;
+    this.#endedAt = Date.now() / 1_000;
+  }
+
+  failed(): void {
+    this.#failures += 1;
+  }
+
+  get text(): string {
+    const { results = [], refused = [] } = this.#last ?? {};
+    const count = (healthy: string) => results.filter(({ health }) => health?.status === healthy).length;
+    const clusters = ['True', 'False', 'Unknown'].map((healthy) => [`{healthy="${healthy}"}`, count(healthy)] as const);
+    const metric = (name: string, type: string, help: string, values: readonly (readonly [string, number])[]) => {
+      const full = `clusterprofile_publish_${name}`;
+      const lines = values.map(([labels, value]) => `${full}${labels} ${value}\n`);
+      return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`;
+    };
+    return [
+      metric('clusters', 'gauge', 'Published clusters, by the status of ControlPlaneHealthy', clusters),
+      metric('refused_clusters', 'gauge', 'Clusters that cannot be published', [['', refused.length]]),
+      metric('writes_total', 'counter', 'ClusterProfiles that were created or updated', [['', this.#writes]]),
+      metric('failed_rounds_total', 'counter', 'Rounds that failed as a whole', [['', this.#failures]]),
+      metric('last_round_timestamp_seconds', 'gauge', 'When the last good round ended', [['', this.#endedAt]]),
+    ].join('');
+  }
+}
+
+/** Serves `/metrics` and `/healthz` until the signal aborts. Returns the port. */
+async function serve(metrics: Metrics, port: string, signal: AbortSignal): Promise<number> {
+  const { createServer } = await import('node:http');
+  const server = createServer(({ url }, response) => {
+    if (url !== '/metrics' && url !== '/healthz') return void response.writeHead(404).end();
+    response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8');
+    response.end(url === '/metrics' ? metrics.text : 'ok');
+  });
+  const number = /^\d{1,5}$/.test(port) ? Number(port) : 65_536;
+  if (number > 65_535) throw Failure.usage(`--metrics-port ${port}: must be a port`);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(Failure.usage(`--metrics-port ${port}: ${error.message}`)));
+    server.listen(number, resolve);
+  });
+  signal.addEventListener('abort', () => server.close(), { once: true });
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : number;
 }

@@ -1,10 +1,30 @@
-/** Changes of ClusterProfiles on the hub, after a list that the caller has already. */
+/** What `--watch` does: rounds, or changes of the ClusterProfiles on the hub, by which a file is kept up to date. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs, clusterProfileKind, type FleetProfile, profileName, watchResource } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
+import { describe } from './format-error.ts';
 import { openHub } from './hub.ts';
 import { askedNames, homeOf, isMeant, type Profile, selectorsOf } from './profiles.ts';
 import type { Call } from './verb.ts';
+
+/** Runs until the call's signal aborts. A round that fails is warned of, and repeated after the interval, unless it is the first. */
+export async function repeat(
+  { signal, terminal }: Call,
+  intervalMs: number,
+  round: () => Promise<void>,
+): Promise<void> {
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    try {
+      await round();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isFirst) throw error;
+      // The hub may be away for a while.
+      await terminal.warn(describe(error).message);
+    }
+    await pause(intervalMs, undefined, { signal }).catch(() => {});
+  }
+}
 
 export interface ProfileChange {
   readonly profile: Profile;
@@ -12,7 +32,7 @@ export interface ProfileChange {
   readonly isGone: boolean;
 }
 
-/** Runs until the call's signal aborts. Prints problems to stderr, and retries. */
+/** Those after `known`, until the call's signal aborts. Prints problems to stderr, and retries. */
 export async function* profileChanges(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
   const { signal, terminal } = call;
   const hub = await openHub(call);
