@@ -1,5 +1,4 @@
 /** The hub: the API server that has the ClusterProfiles. */
-
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

@@ -2,7 +2,6 @@
  * The providers that clusters need: those of the provider file if they fit, else new ones, with the narrowest rules that let the
  * profiles through. Pure.
  */
-
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {

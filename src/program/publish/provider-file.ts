@@ -1,5 +1,4 @@
 /** The provider file that `publish` writes. Existing content stays as it is, comments too. */
-
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';

@@ -1,5 +1,4 @@
 /** One round of `publish`: from the source to the hub. */
-
 import { type Api, apiOf, type Condition, type Provider } from '../../diagnose/index.ts';
 import type { HubReader } from '../hub.ts';
 import { clusterProfiles, secrets as kindOfSecrets } from '../resources.ts';

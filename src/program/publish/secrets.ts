@@ -1,5 +1,4 @@
 /** What publish writes beside the profiles: Secrets on the hub, and service accounts on the clusters. */
-
 import { readFileSync } from 'node:fs';
 import {
   type Api,

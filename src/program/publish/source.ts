@@ -1,5 +1,4 @@
 /** What a call of `publish` asks for, and what its source gives: clusters, and how a controller reaches each. */
-
 import { hash } from 'node:crypto';
 import {
   type AccessProvider,

@@ -1,5 +1,4 @@
 /** `lint FILE...`: reports problems of provider files, ClusterProfiles and manifests of controllers. */
-
 import { type Finding, lineOfFinding, lint, severities } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { readSource } from '../input.ts';

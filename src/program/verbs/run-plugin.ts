@@ -1,5 +1,4 @@
 /** `run-plugin -- COMMAND`: runs a plugin like a client, and reports what is wrong with its answer. */
-
 import {
   apiVersions,
   checkCluster,

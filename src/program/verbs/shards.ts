@@ -1,5 +1,4 @@
 /** `shards`: which replica works on which part of a fleet, from the Leases on the hub. */
-
 import { anyLeaseSelector, fleetsOf, type ShardRow, shardsOf, textAt } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
