@@ -17,25 +17,13 @@ export interface FleetOptions {
   readonly hub: RestConfig;
   /** Get the credentials of the clusters. The fleet does not close them. */
   readonly providers: CredentialProviders;
-  /**
-   * Namespaces of the hub in which ClusterProfiles are watched.
-   *
-   * @default all
-   */
+  /** Namespaces of the hub in which ClusterProfiles are watched. Default: all. */
   readonly namespaces?: readonly string[] | undefined;
-  /**
-   * Selects ClusterProfiles.
-   *
-   * @default all
-   */
+  /** Selects ClusterProfiles. Default: all. */
   readonly labelSelector?: string | undefined;
   /** Limits the fleet to the clusters that the PlacementDecisions (KEP-5313) with this key name. */
   readonly placement?: { readonly namespace: string; readonly key: string } | undefined;
-  /**
-   * Selects profiles by anything that is in them.
-   *
-   * @default all
-   */
+  /** Selects profiles by anything that is in them. Default: all. */
   readonly select?: ((profile: FleetProfile) => boolean) | undefined;
   /**
    * Names the cluster of a profile. Of several profiles of one cluster the oldest that the providers know is engaged. `byName`: each
@@ -50,11 +38,7 @@ export interface FleetOptions {
    * @default by the condition `ControlPlaneHealthy`
    */
   readonly isReady?: ((profile: FleetProfile) => boolean | undefined) | undefined;
-  /**
-   * Milliseconds that a cluster may be unhealthy before it is disengaged: 0 or more.
-   *
-   * @default 300_000
-   */
+  /** Milliseconds that a cluster may be unhealthy before it is disengaged: 0 or more. Default: 300_000. */
   readonly unhealthyGraceMs?: number | undefined;
   /**
    * Milliseconds, 1 or more, from the credential to the end of the last `onEngage` function. The plugin has `pluginTimeoutMs` of its own.
@@ -62,11 +46,7 @@ export interface FleetOptions {
    * @default 60_000
    */
   readonly engageTimeoutMs?: number | undefined;
-  /**
-   * Shares the clusters with other replicas.
-   *
-   * @default this process works on all clusters
-   */
+  /** Shares the clusters with other replicas. Default: this process works on all clusters. */
   readonly sharding?: FleetShardingOptions | undefined;
   /**
    * Changes nothing: reconciles run, and what they would write to the clusters and the hub is logged and collected in `fleet.preview`. See

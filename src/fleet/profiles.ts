@@ -133,17 +133,9 @@ export interface ForEachClusterOptions extends ListProfilesOptions {
   readonly hub: RestConfig;
   /** Where credentials come from. They are not closed. */
   readonly providers: CredentialProviders;
-  /**
-   * Clusters at once: 1 or more.
-   *
-   * @default 20
-   */
+  /** Clusters at once: 1 or more. Default: 20. */
   readonly concurrency?: number | undefined;
-  /**
-   * Milliseconds for one cluster, its plugin run included: 1 or more.
-   *
-   * @default 60_000
-   */
+  /** Milliseconds for one cluster, its plugin run included: 1 or more. Default: 60_000. */
   readonly timeoutMs?: number | undefined;
   /**
    * Changes nothing: what the function would write is logged and collected. See `GetConfigOptions.preview`.

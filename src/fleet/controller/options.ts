@@ -72,11 +72,7 @@ export interface ReconcileResult {
 
 /** A resource whose changes lead to reconciles. */
 export interface ControllerSource<T extends KubernetesObject = UntypedObject> extends InformerOptions<T> {
-  /**
-   * Namespaces of the objects, in place of one `namespace`. Each is listed and watched by itself.
-   *
-   * @default all
-   */
+  /** Namespaces of the objects, in place of one `namespace`. Each is listed and watched by itself. Default: all. */
   readonly namespaces?: readonly string[] | undefined;
   /**
    * Says whether a change counts, for example `generationChanged`. It is asked about changes of cached objects only: new objects, those
@@ -161,17 +157,9 @@ export interface CommonOptions {
    * @default 100
    */
   readonly concurrency?: number | undefined;
-  /**
-   * Reconciles at once in one cluster, or on the hub: 1 or more.
-   *
-   * @default 4
-   */
+  /** Reconciles at once in one cluster, or on the hub: 1 or more. Default: 4. */
   readonly perClusterConcurrency?: number | undefined;
-  /**
-   * Milliseconds until the signal of a reconcile aborts and it counts as failed: 1 or more.
-   *
-   * @default 120_000
-   */
+  /** Milliseconds until the signal of a reconcile aborts and it counts as failed: 1 or more. Default: 120_000. */
   readonly reconcileTimeoutMs?: number | undefined;
   /**
    * Milliseconds before a failed object is retried: the first pause, which doubles with each failure, and the longest.
