@@ -33,7 +33,9 @@ export function setCondition<C extends ConditionLike = Condition>(
   const before = conditions?.find(({ type }) => type === given.type);
   const since = before?.status === given.status ? before?.lastTransitionTime : given.lastTransitionTime;
   const { message = '' } = given;
-  const after = { ...given, message, lastTransitionTime: since ?? timestamp(new Date()) } as ConditionLike as C; // as above
+  // As metav1.Time is written: RFC 3339 in whole seconds.
+  const now = `${new Date().toISOString().slice(0, 19)}Z`;
+  const after = { ...given, message, lastTransitionTime: since ?? now } as ConditionLike as C; // as above
   if (!conditions || !before) return [...(conditions ?? []), after];
   if (isSame(before, after)) return conditions;
   return conditions.map((one) => (one === before ? after : one));
@@ -46,11 +48,6 @@ function isSame(before: ConditionLike, after: ConditionLike): boolean {
     (before.message ?? '') === (after.message ?? '') &&
     (before.observedGeneration ?? 0) === (after.observedGeneration ?? 0)
   );
-}
-
-/** As metav1.Time is written: RFC 3339 in whole seconds. */
-function timestamp(time: Date): string {
-  return `${time.toISOString().slice(0, 19)}Z`;
 }
 
 /** An object of a cache, or a model of client-node. */
@@ -78,11 +75,8 @@ export function addFinalizer<T extends Finalized>(object: T, finalizer: string):
  */
 export function removeFinalizer<T extends Finalized>(object: T, finalizer: string): T {
   const finalizers = object.metadata?.finalizers ?? [];
-  if (!finalizers.includes(finalizer)) return object;
-  return withFinalizers(
-    object,
-    finalizers.filter((one) => one !== finalizer),
-  );
+  const others = finalizers.filter((one) => one !== finalizer);
+  return others.length === finalizers.length ? object : withFinalizers(object, others);
 }
 
 function withFinalizers<T extends Finalized>(object: T, finalizers: readonly string[]): T {
