@@ -2,6 +2,7 @@
 import type { Logger } from '../observability/logger.ts';
 import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
 import type { Changes } from '../util/abortable.ts';
+import { isText } from '../util/guards.ts';
 import { guard } from './guard.ts';
 import { type Hub, placementDecisionKind } from './hub.ts';
 import type { Informer } from './informer/informer.ts';
@@ -32,7 +33,7 @@ export class ProfileSource {
     this.#placement = hub.informer<PlacementDecision>({
       ...placementDecisionKind,
       namespace: placement.namespace,
-      labelSelector: `${placementKeyLabel}=${placement.key}`,
+      labelSelector: `multicluster.x-k8s.io/placement-key=${placement.key}`,
     });
   }
 
@@ -114,11 +115,6 @@ export interface PlacementDecision extends KubernetesObject {
   }[];
 }
 
-const placementKeyLabel = 'multicluster.x-k8s.io/placement-key';
-const decisionKeyLabel = 'multicluster.x-k8s.io/decision-key';
-const decisionIndexLabel = 'multicluster.x-k8s.io/decision-index';
-const decisionRevisionLabel = 'multicluster.x-k8s.io/decision-revision';
-
 /** The clusters (`namespace/name`) of each decision. */
 export type Placed = ReadonlyMap<string, readonly string[]>;
 
@@ -127,10 +123,7 @@ export type Placed = ReadonlyMap<string, readonly string[]>;
  * one that cannot be read.
  */
 export function placedClusters(slices: readonly PlacementDecision[], before: Placed = new Map()): Placed {
-  const decisions = Map.groupBy(
-    slices,
-    ({ metadata: { labels, name } }) => labels?.[decisionKeyLabel] ?? `slice ${name}`,
-  );
+  const decisions = Map.groupBy(slices, (slice) => labelOf(slice, 'decision-key') ?? `slice ${slice.metadata.name}`);
   const placed = new Map<string, readonly string[]>();
   for (const [key, parts] of decisions) {
     const named = parts.map(clustersOf);
@@ -142,10 +135,13 @@ export function placedClusters(slices: readonly PlacementDecision[], before: Pla
 }
 
 function isComplete(slices: readonly PlacementDecision[]): boolean {
-  const label = (name: string) => slices.map(({ metadata }) => metadata.labels?.[name]);
-  const indexes = label(decisionIndexLabel).filter((index) => index !== undefined);
+  const indexes = slices.map((slice) => labelOf(slice, 'decision-index')).filter((index) => index !== undefined);
   if (indexes.length > 0 && !slices.every((_, index) => indexes.includes(String(index)))) return false;
-  return new Set(label(decisionRevisionLabel)).size === 1;
+  return new Set(slices.map((slice) => labelOf(slice, 'decision-revision'))).size === 1;
+}
+
+function labelOf({ metadata: { labels } }: PlacementDecision, name: string): string | undefined {
+  return labels?.[`multicluster.x-k8s.io/${name}`];
 }
 
 /** A missing or null list is empty, as in Go. `undefined` if it is not a list. */
@@ -154,7 +150,6 @@ function clustersOf({ metadata, decisions }: PlacementDecision): readonly string
   if (!Array.isArray(entries)) return undefined;
   return entries.flatMap((entry: unknown) => {
     const { name, namespace } = Object(Object(entry).clusterProfileRef);
-    if (typeof name !== 'string' || name === '') return [];
-    return [`${typeof namespace === 'string' && namespace !== '' ? namespace : metadata.namespace}/${name}`];
+    return isText(name) ? [`${isText(namespace) ? namespace : metadata.namespace}/${name}`] : [];
   });
 }
