@@ -249,7 +249,7 @@ export class Fleet {
     await source.run(this.#clusters);
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.
-    await Promise.all([ownership, this.#clusters.close(), this.#controllers.drained('hub')]);
+    await Promise.all([ownership, this.#clusters.close(), this.#controllers.drained()]);
     this.#changes.tell();
   }
 }

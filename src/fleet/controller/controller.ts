@@ -57,12 +57,10 @@ export class Controllers {
   }
 
   /** Resolves when all reconciles on a cluster, or on the hub, have ended or were given up. The signal of the place has aborted before. */
-  async drained(place: Cluster | 'hub'): Promise<void> {
-    const key = place === 'hub' ? this.#context.hubPlace : place;
-    await Promise.all(this.#controllers.map((controller) => controller.drained(key)));
+  async drained(place: Cluster | Place = this.#context.hubPlace): Promise<void> {
+    await Promise.all(this.#controllers.map((controller) => controller.drained(place)));
   }
 
-  /** For metrics. */
   get stats() {
     return this.#controllers.map(({ stats }) => stats);
   }
@@ -132,7 +130,6 @@ class Controller {
     this.ofHub?.followCluster(cluster);
   }
 
-  /** See `ControllerHandle`. */
   enqueue(request: EnqueueRequest): boolean {
     const { cluster, ...value } = readEnqueueRequest(request, this.name, this.#settings.on === 'hub');
     let isQueued = false;
@@ -144,13 +141,10 @@ class Controller {
     return isQueued;
   }
 
-  /** See `Controllers`. */
-  async drained(key: Cluster | Place): Promise<void> {
-    const attachment = this.#attachments.get(key);
-    if (!attachment) return;
+  async drained(place: Cluster | Place): Promise<void> {
     // No reconcile starts any more.
-    await Promise.all(attachment.running);
-    this.#attachments.delete(key);
+    await Promise.all(this.#attachments.get(place)?.running ?? []);
+    this.#attachments.delete(place);
   }
 
   #attach(place: Place): void {

@@ -24,13 +24,12 @@ export function readRequests(returned: unknown): readonly ReconcileRequest[] {
 /** Checks what `enqueue` was called with. @throws ConfigurationError */
 export function readEnqueueRequest(request: EnqueueRequest, controller: string, onHub: boolean): EnqueueRequest {
   const where = `enqueue of controller ${controller}`;
-  const isAbsent = (value: unknown) => value === undefined;
   checkArgument(where, 'request', request, isObject, 'an object with a name');
   const { cluster, namespace, name } = request;
   checkArgument(where, 'name', name, isText, 'a name');
-  checkArgument(where, 'namespace', namespace, (value) => isAbsent(value) || isString(value), 'a namespace');
+  checkArgument(where, 'namespace', namespace, (value) => value === undefined || isString(value), 'a namespace');
   const what = onHub ? 'left out: objects of the hub have no cluster' : 'the name of a ClusterProfile: namespace/name';
-  checkArgument(where, 'cluster', cluster, (value) => isAbsent(value) || (!onHub && isText(value)), what);
+  checkArgument(where, 'cluster', cluster, (value) => value === undefined || (!onHub && isText(value)), what);
   return { name, ...(namespace ? { namespace } : {}), ...(cluster === undefined ? {} : { cluster }) };
 }
 
