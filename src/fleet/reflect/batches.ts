@@ -1,7 +1,6 @@
 /** Reads a resource as batches of events: a list in pages that `JSON.parse` reads in a few milliseconds each, or a watch. */
 import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
-import { ApiError } from '../../errors/index.ts';
 import { type ApiServer, answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
 import {
   checkEncoding,
@@ -31,8 +30,6 @@ export interface ResourceRequest {
 export interface WatchRequest extends ResourceRequest {
   /** The version to start after; `undefined` for a streaming list. */
   readonly version: string | undefined;
-  /** Seconds until the server ends the watch. */
-  readonly timeoutSeconds: number;
   /** The server has begun to answer. */
   opened(): void;
 }
@@ -45,9 +42,6 @@ export interface Batch {
   /** To resume after them; `undefined` while a list goes on. */
   readonly version: string | undefined;
 }
-
-/** The server does not support streaming lists. */
-export class NoStreamingList extends Error {}
 
 /** Items of the first page, before it is known how large they are, and of any page. */
 const firstItems = 100;
@@ -141,9 +135,11 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<Batch, v
 
 /** One request. Returns the version at which the next one has to go on, if it ended with a compressed list. */
 async function* readWatch(watch: WatchRequest): AsyncGenerator<Batch, string | undefined> {
-  const { server, path, timeoutSeconds, reading, clock, signal } = watch;
+  const { server, path, reading, clock, signal } = watch;
   let { version } = watch;
   const what = `watch ${path}`;
+  // Until the server ends the watch: at random, so that not all begin again at once.
+  const timeoutSeconds = Math.round(300 + 300 * Math.random());
   const parameters = {
     watch: 'true',
     allowWatchBookmarks: 'true',
@@ -205,8 +201,7 @@ async function* readWatch(watch: WatchRequest): AsyncGenerator<Batch, string | u
     if (version === undefined) throw new WatchClosed('the server ended the streaming list before its end');
     return undefined;
   } catch (error) {
-    const isRefused = error instanceof ApiError && [400, 405, 422, 501].includes(error.statusCode ?? 0);
-    throw isRefused && watch.version === undefined ? new NoStreamingList(error.message) : explained(what, error);
+    throw explained(what, error);
   } finally {
     deadline.end();
   }

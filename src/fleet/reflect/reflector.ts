@@ -2,6 +2,7 @@
  * Lists and watches one resource on one server: decides which requests to make, where to resume after a failure, and how long to
  * wait. Yields groups of events, and waits for a slow reader.
  */
+import { ApiError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
@@ -13,7 +14,7 @@ import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
-import { type Batch, listPages, NoStreamingList, watchEvents } from './batches.ts';
+import { type Batch, listPages, watchEvents } from './batches.ts';
 import type { ReflectorEvent } from './events.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed } from './restart.ts';
 
@@ -82,11 +83,13 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   problem: InformerProblem | undefined;
   /** Whether its objects have namespaces; known when the first of them arrive. */
   isNamespaced = false;
+  /** What the last group of events leads to, and where the watch resumes; `undefined` if a list is needed, or goes on. */
+  version: string | undefined;
   readonly #resource: ReflectedResource;
   readonly #context: ReflectorContext;
   readonly #listener: ReflectorListener;
-  /** What the last group of events leads to, and where the watch resumes; `undefined` if a list is needed, or goes on. */
-  #version: string | undefined;
+  /** Of its warnings. */
+  readonly #subject: Subject;
   #streamingList = true;
   #openedAt: number | undefined;
   #failures = 0;
@@ -99,11 +102,10 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     this.#resource = resource;
     this.#context = context;
     this.#listener = listener;
+    const { apiVersion, kind, namespace } = resource;
+    const name = `the watch of ${kind} (${apiVersion})${namespace === undefined ? '' : ` in ${namespace}`}`;
+    this.#subject = { name, fields: context.fields };
     this.#warnings = new WarningLimiter({ logger: context.logger, clock: () => context.clock.uptime() });
-  }
-
-  get version(): string | undefined {
-    return this.#version;
   }
 
   /** Runs until `signal` aborts. A group is empty if only the version has changed. */
@@ -111,7 +113,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     while (!signal.aborted) {
       this.#openedAt = undefined;
       this.#cancelSlow =
-        this.#version === undefined ? this.#context.clock.after(slowMs, () => this.#reportSlow()) : () => {};
+        this.version === undefined ? this.#context.clock.after(slowMs, () => this.#reportSlow()) : () => {};
       let restart: Restart;
       try {
         yield* this.#attempt(signal);
@@ -120,8 +122,8 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
         restart = restartFor(new WatchClosed('the server ended the watch at once'));
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof NoStreamingList) {
-          this.#context.logger.debug?.(this.#fields, `no streaming list, so pages: ${error.message}`);
+        if (this.version === undefined && this.#streamingList && isRefusal(error)) {
+          this.#context.logger.debug?.(this.#subject.fields, `no streaming list, so pages: ${reasonOf(error)}`);
           this.#streamingList = false;
           continue;
         }
@@ -144,24 +146,23 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const path = listPath(reading, resource, namespace);
     const query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
     const request = { server, path, query, reading, clock, signal };
-    if (this.#version === undefined && !this.#streamingList) yield* this.#read(listPages(request));
-    const timeoutSeconds = Math.round(300 + 300 * Math.random());
+    if (this.version === undefined && !this.#streamingList) yield* this.#read(listPages(request));
     const opened = () => {
       this.#openedAt = clock.uptime();
-      if (this.#version !== undefined) this.problem = undefined;
+      if (this.version !== undefined) this.problem = undefined;
     };
-    yield* this.#read(watchEvents({ ...request, version: this.#version, timeoutSeconds, opened }));
+    yield* this.#read(watchEvents({ ...request, version: this.version, opened }));
   }
 
   async *#read(batches: AsyncIterable<Batch>): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
-    let isBeginning = this.#version === undefined;
+    let isBeginning = this.version === undefined;
     for await (const { events, bytes, version } of batches) {
       if (isBeginning) yield [{ type: 'Init' }];
       isBeginning = false;
-      const isListing = this.#version === undefined;
+      const isListing = this.version === undefined;
       if (isListing) this.#listener.listed?.(events.filter(({ type }) => type === 'InitApply').length, bytes);
       if (version !== undefined) this.#cancelSlow();
-      this.#version = version;
+      this.version = version;
       // Before the reader is told of the end: who is told by `hasSynced` may ask for it.
       if (version !== undefined) this.problem = undefined;
       yield events as readonly ReflectorEvent<T>[]; // the caller says what the kind is
@@ -181,10 +182,10 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   }
 
   async #pause(restart: Restart, signal: AbortSignal): Promise<void> {
-    const { server, clock, logger, reports } = this.#context;
+    const { server, clock, logger, fields, reports } = this.#context;
     const { reason, error, relist, atLeastMs } = restart;
-    const listing = this.#version === undefined;
-    if (relist) this.#version = undefined;
+    const listing = this.version === undefined;
+    if (relist) this.version = undefined;
     if (reason === 'not_found') server.forget(this.#resource.apiVersion);
     // The server, or a proxy, may not support a streaming list that stops or is closed.
     const stopped = reason === 'timeout' || reason === 'closed' || reason === 'connection';
@@ -196,36 +197,28 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const soonMs = this.#failures === 1 ? 0 : backAgainMs * Math.random();
     const afterMs = first ? soonMs : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff));
     const advice = this.#context.advice?.(restart, this.#resource);
-    const message = `${this.#name()} ${relist && !listing ? 'is listed again' : 'goes on'} in ${(afterMs / 1_000).toFixed(1)} s (${reason}): ${reasonOf(error)}${advice ? `: ${advice}` : ''}`;
+    const message = `${this.#subject.name} ${relist && !listing ? 'is listed again' : 'goes on'} in ${(afterMs / 1_000).toFixed(1)} s (${reason}): ${reasonOf(error)}${advice ? `: ${advice}` : ''}`;
     // An expired version is routine.
     const isSaid =
       !first && this.#warnings.add(this.#subject, 'watch', { ...codeFieldOf(error), key: reason, message });
-    if (!isSaid) logger.debug?.(this.#fields, message);
+    if (!isSaid) logger.debug?.(fields, message);
     const { apiVersion, kind } = this.#resource;
     if (reports) emit(reports.observer, 'restart', { cluster: reports.cluster, apiVersion, kind, reason, afterMs });
     if (afterMs > 0) this.problem = { reason, message: reasonOf(error), since: this.problem?.since ?? clock.now() };
-    guard(logger, this.#fields, 'onRestart', () => this.#listener.restarted?.({ reason, error, afterMs }));
+    guard(logger, fields, 'onRestart', () => this.#listener.restarted?.({ reason, error, afterMs }));
     this.#listener.changed?.();
     if (afterMs > 0) await pause(afterMs, signal, clock).catch(() => undefined);
   }
 
   #reportSlow(): void {
-    const message = `${this.#name()} has not listed everything after ${slowMs / 1_000} s, and goes on: check whether its server or the network is slow`;
-    this.#context.logger.warn(this.#fields, message);
+    const message = `${this.#subject.name} has not listed everything after ${slowMs / 1_000} s, and goes on: check whether its server or the network is slow`;
+    this.#context.logger.warn(this.#subject.fields, message);
     this.problem ??= { reason: 'timeout', message, since: this.#context.clock.now() };
     this.#listener.changed?.();
   }
+}
 
-  #name(): string {
-    const { apiVersion, kind, namespace } = this.#resource;
-    return `the watch of ${kind} (${apiVersion})${namespace === undefined ? '' : ` in ${namespace}`}`;
-  }
-
-  get #fields(): LogFields {
-    return this.#context.fields;
-  }
-
-  get #subject(): Subject {
-    return { name: this.#name(), fields: this.#fields };
-  }
+/** Whether an answer says that the server does not know what it was asked for. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && [400, 405, 422, 501].includes(error.statusCode ?? 0);
 }
