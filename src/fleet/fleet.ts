@@ -19,7 +19,7 @@ import type {
 import { HubPlace } from './controller/place.ts';
 import { Hub } from './hub.ts';
 import { areTried, Clusters } from './membership/clusters.ts';
-import { type DisengageHandler, type EngageHandler, Handlers } from './membership/engagement.ts';
+import { addHandler, type DisengageHandler, type EngageHandler } from './membership/engagement.ts';
 import { Membership } from './membership/membership.ts';
 import type { Ownership } from './membership/ownership.ts';
 import { callersReadiness, controlPlaneReadiness } from './membership/readiness.ts';
@@ -44,8 +44,8 @@ export class Fleet {
   readonly #settings: FleetSettings;
   readonly #clusters: Clusters;
   readonly #controllers: Controllers;
-  readonly #onEngage = new Handlers<EngageHandler>();
-  readonly #onDisengage = new Handlers<DisengageHandler>();
+  readonly #onEngage = new Set<EngageHandler>();
+  readonly #onDisengage = new Set<DisengageHandler>();
   readonly #ownership: Ownership;
   readonly #stop = new AbortController();
   /** Aborted when all work has ended. */
@@ -154,7 +154,7 @@ export class Fleet {
    */
   onEngage(handler: EngageHandler): Disposable {
     checkArgument('fleet.onEngage', 'handler', handler, isFunction, 'a function');
-    const registration = this.#onEngage.add(handler);
+    const registration = addHandler(this.#onEngage, handler);
     this.#clusters.handlerAdded(handler);
     return registration;
   }
@@ -165,7 +165,7 @@ export class Fleet {
    */
   onDisengage(handler: DisengageHandler): Disposable {
     checkArgument('fleet.onDisengage', 'handler', handler, isFunction, 'a function');
-    return this.#onDisengage.add(handler);
+    return addHandler(this.#onDisengage, handler);
   }
 
   /**

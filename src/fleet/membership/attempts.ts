@@ -1,13 +1,10 @@
 /** The attempts to engage a cluster, and the backoff after failed ones. */
-import { CredentialsError, type ErrorCode, FleetError } from '../../errors/index.ts';
-import { reasonOf } from '../../observability/callbacks.ts';
+import { CredentialsError, type ErrorCode } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { WarningLimiter } from '../../observability/warning-limiter.ts';
-import type { CredentialProviders } from '../../providers/credential-providers.ts';
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
-import type { FleetProfile } from './identity.ts';
 import type { Failure } from './status.ts';
 
 const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
@@ -84,19 +81,4 @@ export class Attempts {
     const subject = { name: this.#name, fields: { cluster: this.#name } };
     this.#context.warnings.clear(subject, 'engagement', message);
   }
-}
-
-/** What the profile resolves to, or why it does not resolve, as a text that can be compared. */
-export function accessOf(profile: FleetProfile, providers: CredentialProviders): string {
-  try {
-    // Ignored fields have no effect.
-    return JSON.stringify({ ...providers.resolve(profile), ignored: [] });
-  } catch (error) {
-    return reasonOf(error);
-  }
-}
-
-/** An aborted attempt is not a failure of its cluster. What a function of the caller's does with another cluster may be one. */
-export function isGivenUp(name: string, error: unknown): boolean {
-  return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED' && error.profile === name;
 }

@@ -2,11 +2,12 @@
  * The lifecycle of the cluster of one ClusterProfile: decides when it is engaged, retried and disengaged. Takes one step at a time, and
  * looks at the desired state again after each. Waits for no other lifecycle.
  */
-import { reasonOf } from '../../observability/callbacks.ts';
+import { FleetError } from '../../errors/index.ts';
+import { askSafely, reasonOf } from '../../observability/callbacks.ts';
 import { codeFieldOf } from '../../util/guards.ts';
 import { Wait } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
-import { Attempts, type AttemptsContext, accessOf, isGivenUp } from './attempts.ts';
+import { Attempts, type AttemptsContext } from './attempts.ts';
 import { type Basis, type EngageHandler, Engagement, type EngagementContext } from './engagement.ts';
 import type { FleetProfile } from './identity.ts';
 import type { Verdict } from './membership.ts';
@@ -142,7 +143,7 @@ export class ClusterLifecycle {
 
   /** The providers of some access types have changed: engages the cluster again if it uses one of them, retries it if it failed. */
   providersChanged(types: ReadonlySet<string>): void {
-    const provider = this.#engagement?.provider;
+    const provider = this.#engagement?.config?.access.provider;
     if (provider !== undefined && types.has(provider)) this.#breakUp(`provider ${provider} has changed`);
     this.#attempts.skipPause();
     this.wake();
@@ -220,13 +221,15 @@ export class ClusterLifecycle {
       return again('OWNED_AGAIN', 'its shard was lost for a while: another replica may have worked on it');
     if (this.#profile.metadata.uid !== basis.uid) return replaced;
     const { reason, message } = this.#health.reported;
-    if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };
+    if (this.#health.graceLeftMs <= 0) return { state: 'NotReady', reason, message };
     if (this.#access === basis.access) return undefined;
     return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
   }
 
+  /** What the profile resolves to, or why it does not resolve, as a text that can be compared. Ignored fields have no effect. */
   get #access(): string {
-    return accessOf(this.#profile, this.#context.providers);
+    const resolve = () => ({ ...this.#context.providers.resolve(this.#profile), ignored: [] });
+    return JSON.stringify(askSafely(resolve, (access) => access));
   }
 
   /** From the claim until nothing of the engagement is left. */
@@ -246,7 +249,7 @@ export class ClusterLifecycle {
       engaged: (cluster) => {
         this.#context.begin(cluster);
         this.#attempts.forget(`${this.name} is engaged now`);
-        this.#setStatus({ state: 'Engaged', reason: 'ENGAGED', message: engagement.server });
+        this.#setStatus({ state: 'Engaged', reason: 'ENGAGED', message: cluster.config.access.cluster.server });
       },
       providerChanged: (message) => this.#breakUp(message),
     });
@@ -255,7 +258,7 @@ export class ClusterLifecycle {
     let broken: Broken | undefined;
     try {
       await engagement.begin();
-      for (why = this.#whyNot(basis); !why; why = this.#whyNot(basis)) await this.#wait.for(this.#health.waitMs);
+      for (why = this.#whyNot(basis); !why; why = this.#whyNot(basis)) await this.#wait.for(this.#health.graceLeftMs);
       broken = this.#broken;
       // A change of the profile or of the owner is not a problem.
       const level = why.state === 'NotReady' || why.state === 'Backoff' ? 'warn' : 'debug';
@@ -264,8 +267,9 @@ export class ClusterLifecycle {
       this.#setStatus(why);
     } catch (error) {
       why = { state: 'Backoff', ...failureOf(engagement.stage, error) };
-      // An aborted attempt is not a failure of the cluster.
-      if (!isGivenUp(this.name, error)) broken = { why, error };
+      // An aborted attempt is not a failure of the cluster. What a function of the caller's does with another cluster may be one.
+      const isDisengaged = error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
+      if (!isDisengaged || error.profile !== this.name) broken = { why, error };
     }
     await engagement.end(disengaged(this.name, why));
     this.#engagement = undefined;

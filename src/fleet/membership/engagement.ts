@@ -24,21 +24,14 @@ export type EngageHandler = (cluster: Cluster) => unknown;
 /** Called with each cluster that has been let go. `reason` is that of the cluster's signal. An error is logged. */
 export type DisengageHandler = (cluster: Cluster, reason: FleetError) => unknown;
 
-/** Functions of the caller. One may be added twice, and is called twice then. */
-export class Handlers<H> {
-  readonly #entries = new Set<{ readonly handler: H }>();
-
-  /** Dispose of the result to remove it. */
-  add(handler: H): Disposable {
-    const entry = { handler };
-    this.#entries.add(entry);
-    return { [Symbol.dispose]: () => void this.#entries.delete(entry) };
-  }
-
-  /** Includes those that are added during the iteration. */
-  *[Symbol.iterator](): IterableIterator<H> {
-    for (const { handler } of this.#entries) yield handler;
-  }
+/** Adds a function of the caller. It may be added twice, and is called twice then. Dispose of the result to remove it. */
+export function addHandler<A extends readonly unknown[]>(
+  handlers: Set<(...args: A) => unknown>,
+  handler: (...args: A) => unknown,
+): Disposable {
+  const entry = (...args: A) => handler(...args);
+  handlers.add(entry);
+  return { [Symbol.dispose]: () => void handlers.delete(entry) };
 }
 
 export interface EngagementContext {
@@ -49,9 +42,9 @@ export interface EngagementContext {
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
   readonly engageTimeoutMs: number;
-  readonly onEngage: Handlers<EngageHandler>;
+  readonly onEngage: ReadonlySet<EngageHandler>;
   /** Called when nothing is left of a cluster that was engaged. */
-  readonly onDisengage: Handlers<DisengageHandler>;
+  readonly onDisengage: ReadonlySet<DisengageHandler>;
   /** Resolves when all reconciles of a cluster whose signal has aborted have ended or were given up. */
   drained(cluster: Cluster): Promise<void>;
   /** Something that a listing shows has changed. */
@@ -86,12 +79,14 @@ export class Engagement {
   readonly basis: Basis;
   /** The current stage, or the failed one. */
   stage: Stage = 'RESOLVE';
+  /** Set when the profile has been matched with a provider. */
+  config: RestConfig | undefined;
+  /** Set when the cluster has answered. */
+  cluster: Cluster | undefined;
   readonly #context: EngagementContext;
   readonly #listener: EngagementListener;
   readonly #controller = new AbortController();
   readonly #onFenceOver = () => this.#abortRequests(this.#shardLost());
-  #config: RestConfig | undefined;
-  #cluster: Cluster | undefined;
   #isEngaged = false;
 
   constructor(name: string, basis: Basis, context: EngagementContext, listener: EngagementListener) {
@@ -102,20 +97,6 @@ export class Engagement {
     basis.fence?.signal.addEventListener('abort', this.#onFenceOver, { once: true });
   }
 
-  /** Set when the cluster has answered. */
-  get cluster(): Cluster | undefined {
-    return this.#cluster;
-  }
-
-  /** The access type. */
-  get provider(): string | undefined {
-    return this.#config?.access.provider;
-  }
-
-  get server(): string {
-    return this.#config?.access.cluster.server ?? '';
-  }
-
   /** Resolves when all `onEngage` functions have ended. After a rejection call `end`. */
   async begin(): Promise<void> {
     const { providers, preview, clock, engageTimeoutMs } = this.#context;
@@ -124,17 +105,17 @@ export class Engagement {
     try {
       this.#enter('RESOLVE', 'the profile is matched with the providers');
       const config = providers.getConfig(this.#listener.profile(), { preview });
-      this.#config = config;
+      this.config = config;
       const { fence } = this.basis;
       if (fence) RestConfig.setFence(config, () => (fence.isOver ? this.#shardLost() : undefined));
       this.#enter('CREDENTIAL', `provider ${config.access.provider} is asked for a credential`);
       // The plugin has a limit of its own. At the start of a large fleet most of this time is spent in the queue of plugin runs.
       await abortable(() => config.ready({ signal }), signal);
       cancel = clock.after(engageTimeoutMs, () => this.abort(this.#timeout()));
-      this.#enter('REQUEST', `${this.server} is asked for its version`);
+      this.#enter('REQUEST', `${config.access.cluster.server} is asked for its version`);
       await abortable(() => checkAnswers(config, signal), signal);
       const cluster = this.#makeCluster(config);
-      this.#cluster = cluster;
+      this.cluster = cluster;
       this.#enter('HANDLERS', 'onEngage functions are called');
       for (const handler of this.#context.onEngage) await abortable(async () => handler(cluster), signal);
       signal.throwIfAborted();
@@ -172,11 +153,11 @@ export class Engagement {
   async end(reason: FleetError): Promise<void> {
     this.abort(reason);
     if (this.basis.fence?.isOver) this.#onFenceOver();
-    if (this.#cluster) await this.#context.drained(this.#cluster);
+    if (this.cluster) await this.#context.drained(this.cluster);
     this.#abortRequests(reason);
     this.basis.fence?.signal.removeEventListener('abort', this.#onFenceOver);
-    await this.#config?.close();
-    if (this.#isEngaged && this.#cluster) this.#tellDisengaged(this.#cluster);
+    await this.config?.close();
+    if (this.#isEngaged && this.cluster) this.#tellDisengaged(this.cluster);
   }
 
   #tellDisengaged(cluster: Cluster): void {
@@ -188,7 +169,7 @@ export class Engagement {
   /** Aborts all requests at once, and refuses later ones. */
   #abortRequests(reason: FleetError): void {
     this.abort(reason);
-    this.#config?.dispatcher.destroy(reason);
+    this.config?.dispatcher.destroy(reason);
   }
 
   #shardLost(): FleetError {

@@ -52,7 +52,7 @@ export function callersReadiness(
 export class Health {
   readonly #clock: Clock;
   readonly #graceMs: number;
-  #reported: Readiness = { ready: 'unknown', reason: 'NOT_REPORTED', message: 'nothing has been reported' };
+  reported: Readiness = { ready: 'unknown', reason: 'NOT_REPORTED', message: 'nothing has been reported' };
   #badSince: number | undefined;
 
   constructor(clock: Clock, graceMs: number) {
@@ -60,28 +60,15 @@ export class Health {
     this.#graceMs = graceMs;
   }
 
-  get reported(): Readiness {
-    return this.#reported;
-  }
-
-  /** It has been unhealthy for longer than the grace period. */
-  get graceIsOver(): boolean {
-    return this.#reported.ready === 'no' && this.#graceLeft() <= 0;
-  }
-
-  /** Milliseconds until the grace period is over, if it has begun. */
-  get waitMs(): number | undefined {
-    return this.#reported.ready === 'no' ? this.#graceLeft() : undefined;
+  /** Milliseconds until an unhealthy cluster is disengaged: the rest of its grace period. */
+  get graceLeftMs(): number {
+    if (this.reported.ready !== 'no' || this.#badSince === undefined) return Number.POSITIVE_INFINITY;
+    return this.#badSince + this.#graceMs - this.#clock.uptime();
   }
 
   report(readiness: Readiness): void {
-    this.#reported = readiness;
+    this.reported = readiness;
     if (readiness.ready === 'no') this.#badSince ??= this.#clock.uptime();
     else if (readiness.ready === 'yes') this.#badSince = undefined;
-  }
-
-  #graceLeft(): number {
-    const now = this.#clock.uptime();
-    return (this.#badSince ?? now) + this.#graceMs - now;
   }
 }
