@@ -5,8 +5,8 @@ import { type KubeconfigEntry, mergeKubeconfigs, partOf } from '../access/kubeco
 import { ConfigurationError } from '../errors/index.ts';
 import { readStatus } from '../rest/api/api-status.ts';
 import { type KubeconfigSource, readDefault, readFiles, readKubeconfig } from '../rest/from-kubeconfig.ts';
-import { sendRequest } from '../rest/request/answer.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
+import { sendRequest } from '../rest/request/response.ts';
 import { transientStatuses } from '../rest/request/retry.ts';
 import type { ClusterFacts } from '../rest/transport/connection-errors.ts';
 import { tryParseJson } from '../util/guards.ts';

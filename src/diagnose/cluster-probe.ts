@@ -6,12 +6,10 @@ import { findExecutable } from '../exec/executable.ts';
 import { failure } from '../exec/plugin-outcome.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import type { Connections } from '../rest/transport/connections.ts';
+import { openTunnel } from '../rest/transport/connector.ts';
 import { parseProxy, proxyUrlFor } from '../rest/transport/proxy.ts';
-import { proxyContext } from '../rest/transport/trust.ts';
-import { openTunnel } from '../rest/transport/tunnel.ts';
 import { abortable } from '../util/abortable.ts';
 import { isString } from '../util/guards.ts';
-import { unbracket } from '../util/hosts.ts';
 import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
 import { describeGiven, describeRefused, describeServerCertificate } from './credential-facts.ts';
@@ -84,19 +82,15 @@ export class ClusterProbe {
 
   /** Goes through the proxy to the server, if there is one. */
   async #proxy(): Promise<Found> {
-    const { server, proxyUrl, certificateAuthorityData } = this.#destination.cluster;
-    const url = new URL(server);
-    const text = proxyUrlFor(url, proxyUrl, process.env);
+    const { cluster } = this.#destination;
+    const { server, proxyUrl } = cluster;
+    const text = proxyUrlFor(new URL(server), proxyUrl, process.env);
     if (text === undefined) return { message: 'none', skipped: true };
     const origin = proxyUrl === undefined ? "this machine's environment" : 'the profile';
     return this.#own(async () => {
       const proxy = parseProxy(text);
-      const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-      const authority = certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString();
-      const secureContext = () => proxyContext(authority);
-      const signal = this.#signal;
-      const options = { timeoutMs: connectMs, secureContext, signal };
-      const socket = await openTunnel(proxy, unbracket(url.hostname), port, options).catch((error: unknown) => {
+      const options = { timeoutMs: connectMs, signal: this.#signal };
+      const socket = await openTunnel(proxy, cluster, options).catch((error: unknown) => {
         if (proxyUrl === undefined || !(error instanceof RequestError) || error.code !== 'PROXY_AUTH_REQUIRED')
           throw error;
         throw new StageFailure(

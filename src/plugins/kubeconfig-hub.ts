@@ -1,7 +1,7 @@
 /** The cluster of KUBECONFIG or ~/.kube/config, by the library's own reader and connections. Loaded if there is no pod; `hub.ts` has its type. */
 import { readDefault } from '../rest/from-kubeconfig.ts';
-import { sendRequest } from '../rest/request/answer.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
+import { sendRequest } from '../rest/request/response.ts';
 
 export function hubOfKubeconfig(answerMs: number, maxAnswerBytes: number) {
   const { connections, destination, namespace } = readDefault({ logger: { warn: () => {} } });

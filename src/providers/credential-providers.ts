@@ -186,7 +186,7 @@ export class CredentialProviders {
 
   /** Warns why a setting of a profile is not applied: once, not at each reconcile. */
   #warnIgnored(profile: string, { provider, ignored, cluster: { server } }: ResolvedAccess): void {
-    const { warnings } = this.#connections.log;
+    const { warnings } = this.#connections.options;
     const subject = { name: profile, fields: { profile, server, provider } };
     const toWarning = ({ path, reason }: Ignored) => {
       const message = `ClusterProfile ${profile}, ${server}: ${path} is not applied: ${reason}`;

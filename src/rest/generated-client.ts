@@ -6,8 +6,8 @@
 import type { ApiConstructor, ApiType, Observable, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../errors/index.ts';
-import { type Answer, sendRequest } from './request/answer.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { type Answer, sendRequest } from './request/response.ts';
 
 /** A client of one API. */
 export function generatedClient<T extends ApiType>(

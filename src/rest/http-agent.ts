@@ -16,11 +16,10 @@ import { Dispatcher } from 'undici';
 import { ConnectionError } from '../errors/index.ts';
 import { bracket } from '../util/hosts.ts';
 import { type AuthenticatedDispatcher, isForeign } from './request/dispatcher.ts';
-import { requestName } from './request/layer.ts';
+import { Relay } from './request/layer.ts';
 import { originRefusal } from './request/paths.ts';
-import { Relay } from './request/relay.ts';
 import { isResumed } from './request/retry.ts';
-import { hopByHop } from './transport/headers.ts';
+import { hopByHop, requestName } from './transport/wire-request.ts';
 
 /** An import of them would load Node's own `fetch` and WebSocket with them. */
 const http = process.getBuiltinModule('node:http');

@@ -166,7 +166,7 @@ export class RestConfig extends KubeConfigFace {
     this.#resourceServer ??= {
       dispatcher: this.#dispatcher,
       kinds: kinds ?? new ApiServer(this),
-      maxResponseBytes: this.#parts.connections.maxResponseBytes,
+      maxResponseBytes: this.#parts.connections.options.maxResponseBytes,
     };
     return new ResourceClient<T>(this.#resourceServer, options);
   }
@@ -224,7 +224,7 @@ export class RestConfig extends KubeConfigFace {
 
   /** A generated client, such as `CoreV1Api`, on a faster HTTP library than client-node's own. */
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
-    return generatedClient(apiClientType, this.#dispatcher, this.#parts.connections.maxResponseBytes);
+    return generatedClient(apiClientType, this.#dispatcher, this.#parts.connections.options.maxResponseBytes);
   }
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */

@@ -8,9 +8,9 @@ import { bracket } from '../util/hosts.ts';
 import { readBeginning } from '../util/printable.ts';
 import { readStatus } from './api/api-status.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import { warnOfRefusal, withoutQuery } from './request/layer.ts';
 import { originRefusal, pathRefusal, unboundRefusal } from './request/paths.ts';
 import type { Connection } from './transport/connection.ts';
+import { withoutQuery } from './transport/wire-request.ts';
 
 type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0];
 type Connected = (error: Error | null, socket: Socket | null) => void;
@@ -110,7 +110,7 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
   if (refreshing) {
     const refreshed = await refreshing;
     next = refreshed ? '; the credential has been refreshed: try again' : '; there is no better credential now';
-    warnOfRefusal(log, credential, statusCode, 'for a WebSocket');
+    log.rejected(credential, statusCode, 'for a WebSocket');
   }
   const path = withoutQuery(request.path);
   const message = `the WebSocket for ${path} was answered with ${statusCode}${reason ? `: ${reason}` : ''}${next}`;

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer as createTlsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
+import { openTunnel } from '../../src/rest/transport/connector.ts';
 import { parseProxy } from '../../src/rest/transport/proxy.ts';
-import { proxyContext } from '../../src/rest/transport/trust.ts';
-import { openTunnel } from '../../src/rest/transport/tunnel.ts';
 import { impatientConfig } from '../fixtures/impatient.ts';
 import { listen } from '../fixtures/listen.ts';
 import { startHttpProxy } from '../fixtures/proxies.ts';
@@ -79,11 +78,10 @@ describe('an idle connection is probed after 15 seconds', () => {
   for (const certificate of [undefined, { certificate: tlsOptions.cert, key: tlsOptions.key }])
     test(`that leads to an ${certificate ? 'https' : 'http'} proxy`, async (t) => {
       const { url } = await startHttpProxy(t, certificate ? { certificate } : {});
-      const authority = Buffer.from(placeAt(1).certificateAuthorityData, 'base64').toString();
       const server = await listen(t, createTlsServer(tlsOptions));
+      const place = placeAt(server.port);
       const proxy = parseProxy(url);
-      const options = { timeoutMs: 5_000, secureContext: () => proxyContext(authority), signal: t.signal };
-      const socket = await openTunnel(proxy, '127.0.0.1', server.port, options);
+      const socket = await openTunnel(proxy, { ...place, server: place.url }, { timeoutMs: 5_000, signal: t.signal });
       t.after(() => socket.destroy());
       assert.ok((await probedIn(t, proxy.port)) <= 1_500);
     });

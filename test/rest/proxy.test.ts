@@ -5,9 +5,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { RequestError } from '../../src/index.ts';
+import { openTunnel } from '../../src/rest/transport/connector.ts';
 import { parseProxy, proxyUrlFor } from '../../src/rest/transport/proxy.ts';
-import { proxyContext } from '../../src/rest/transport/trust.ts';
-import { openTunnel } from '../../src/rest/transport/tunnel.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { startHttpProxy, startSilentProxy, startSocksProxy } from '../fixtures/proxies.ts';
@@ -138,10 +137,9 @@ describe('a proxy', () => {
     assert.match(error.message, /^proxy (http|socks5):\/\/127\.0\.0\.1:\d+: /);
     assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(secret));
   }
-  const secureContext = () => proxyContext(undefined);
   const { signal } = new AbortController();
-  const tunnel = (url: string, timeoutMs = 5_000) =>
-    openTunnel(parseProxy(url), '127.0.0.1', 1, { timeoutMs, secureContext, signal });
+  const tunnel = (url: string, timeoutMs = 5_000, host = '127.0.0.1') =>
+    openTunnel(parseProxy(url), { server: `https://${host}:1` }, { timeoutMs, signal });
 
   for (const [kind, start] of kinds) {
     test(`of kind ${kind} that refuses, asks for a login, or says nothing, gives an error of its own in time`, async (t) => {
@@ -159,8 +157,10 @@ describe('a proxy', () => {
   test('of kind socks5 is not asked for what its protocol cannot say', async (t) => {
     const { url, targets } = await startSocksProxy(t);
     const long = 'x'.repeat(256);
-    const asked = openTunnel(parseProxy(url), long, 1, { timeoutMs: 5_000, secureContext, signal });
-    await assert.rejects(asked, { code: 'PROXY_FAILED', message: /takes a host name of 255 bytes at most/ });
+    await assert.rejects(tunnel(url, 5_000, long), {
+      code: 'PROXY_FAILED',
+      message: /takes a host name of 255 bytes at most/,
+    });
     for (const login of [`${long}:p`, `u:${secret}${long}`]) {
       await failure(tunnel(url.replace('//', `//${login}@`)), 'PROXY_FAILED');
     }

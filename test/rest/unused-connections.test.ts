@@ -4,7 +4,7 @@ import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { Pool } from '../../src/rest/transport/pool.ts';
-import { poolDefaults } from '../../src/rest/transport/pooled-request.ts';
+import { poolDefaults } from '../../src/rest/transport/wire-request.ts';
 import { listen } from '../fixtures/listen.ts';
 import { connectorTo, sendThrough } from '../fixtures/pooled-request.ts';
 import { tlsOptions } from '../fixtures/raw-h2.ts';

@@ -10,7 +10,7 @@ import {
   TooLarge,
   unpackError,
 } from '../../rest/api/api-status.ts';
-import type { StreamedBody } from '../../rest/request/streamed-response.ts';
+import type { StreamedBody } from '../../rest/request/response.ts';
 import type { Clock } from '../clock.ts';
 import { acceptOf, type Reading, type ReflectorEvent, readObject, readWatchEvent } from './events.ts';
 import { WatchClosed, WatchEnded } from './restart.ts';

@@ -11,9 +11,8 @@ import { systemTimers, type Timers } from '../../util/abortable.ts';
 import { tryParseJson } from '../../util/guards.ts';
 import { isLoopback } from '../../util/hosts.ts';
 import { readBeginning } from '../../util/printable.ts';
-import { contentEncodingOf } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
-import { type StreamedResponse, stream } from '../request/streamed-response.ts';
+import { contentEncodingOf, type StreamedResponse, stream } from '../request/response.ts';
 import { refusalError, type Shown } from './api-status.ts';
 
 /** Which objects: a kind and, if it matters, a namespace. */

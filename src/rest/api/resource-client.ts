@@ -6,9 +6,9 @@ import { reconcileScope } from '../../observability/telemetry.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import { abortable } from '../../util/abortable.ts';
 import { isObject, tryParseJson } from '../../util/guards.ts';
-import { type Answer, sendRequest } from '../request/answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
-import { withoutQuery } from '../request/layer.ts';
+import { type Answer, sendRequest } from '../request/response.ts';
+import { withoutQuery } from '../transport/wire-request.ts';
 import { type ApiServer, listPath, type Resource } from './api-server.ts';
 import { readStatus, refusalError } from './api-status.ts';
 import type { KubernetesObject, MergePatch, UntypedObject, WireInput } from './kubernetes-object.ts';
@@ -214,7 +214,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   /** Tells the reconcile that a write belongs to. */
   #tell({ method, name, namespace: given }: Call, answer: unknown): void {
     const { dispatcher } = this.#server;
-    if (dispatcher.isPreview) return;
+    if (dispatcher.preview) return;
     const { apiVersion, kind, namespace = given } = this.#options;
     const isDelete = method === 'DELETE';
     reconcileScope.getStore()?.wrote({ dispatcher, apiVersion, kind, name, namespace, isDelete, answer });

@@ -8,10 +8,8 @@ import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
 import { printable } from '../../util/printable.ts';
 import { cannotBeSent, isUnprocessed } from '../transport/connection-errors.ts';
-import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
-import type { PooledRequest } from '../transport/pooled-request.ts';
-import { type OutgoingRequest, type RequestOwner, requestName, type Send, warnOfRefusal } from './layer.ts';
-import { type Controller, Relay } from './relay.ts';
+import { type HeaderRecord, type PooledRequest, readHeaders, requestName } from '../transport/wire-request.ts';
+import { type Controller, type OutgoingRequest, RelayedRequest, type Send } from './layer.ts';
 import { isRetriedAtOnce } from './retry.ts';
 
 /** Bytes of a 401's body that are read while the credential is refreshed. */
@@ -29,13 +27,9 @@ interface BufferedResponse {
 }
 
 /** The innermost layer: it sends each attempt to the pools of the connection. */
-export function authorize(owner: RequestOwner): Send {
-  return (request, handler) => new AuthorizedRequest(owner, request, handler).begin();
-}
+export const authorize: Send = (request, handler) => new AuthorizedRequest(request, handler).begin();
 
-class AuthorizedRequest extends Relay implements PooledRequest {
-  readonly #owner: RequestOwner;
-  readonly #request: OutgoingRequest;
+class AuthorizedRequest extends RelayedRequest implements PooledRequest {
   /** The caller's, once they have been read. */
   #headers: HeaderRecord | undefined;
   #credential: Credential | undefined;
@@ -46,10 +40,8 @@ class AuthorizedRequest extends Relay implements PooledRequest {
   waitsSince: number | undefined;
   reused = false;
 
-  constructor(owner: RequestOwner, request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
-    super(handler);
-    this.#owner = owner;
-    this.#request = request;
+  constructor(request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
+    super(request, handler);
     this.longRunning = request.longRunning;
   }
 
@@ -60,7 +52,7 @@ class AuthorizedRequest extends Relay implements PooledRequest {
 
   /** With the refreshed credential, or with the one that the source has. */
   async #send(refreshed?: Credential): Promise<void> {
-    const { connection, options, body } = this.#request;
+    const { connection, options, body, owner } = this.request;
     try {
       // What cannot be replayed waits for a refresh that a 401 has started.
       if (body.streamed) await connection.refreshing;
@@ -70,22 +62,22 @@ class AuthorizedRequest extends Relay implements PooledRequest {
         this.#attempt(undefined);
         return;
       }
-      const credential = refreshed ?? connection.source.get(this.#owner.log);
+      const credential = refreshed ?? connection.source.get(owner.log);
       this.#attempt(credential instanceof Promise ? await credential : credential);
     } catch (error) {
-      this.fail(cannotBeSent(error, this.#owner.cluster));
+      this.fail(cannotBeSent(error, owner.cluster));
     }
   }
 
   #attempt(credential: Credential | undefined): void {
     if (this.done) return;
-    const { connection, options, body } = this.#request;
-    if (credential) this.#owner.log.hasCredential(connection.source.warnings);
+    const { connection, options, body, owner } = this.request;
+    if (credential) owner.log.hasCredential(connection.source.warnings);
     this.#credential = credential;
     const headers: HeaderRecord = { ...this.#headers };
     if (credential?.authorization !== undefined) headers.authorization = credential.authorization;
     // A caller that impersonates a user itself is not overruled.
-    if (!headers['impersonate-user']) Object.assign(headers, this.#owner.impersonation);
+    if (!headers['impersonate-user']) Object.assign(headers, owner.impersonation);
     if (connection.cluster.disableCompression) headers['accept-encoding'] = 'identity';
     connection.pools.send({ ...options, headers, body: body.next() }, this, credential);
   }
@@ -93,22 +85,23 @@ class AuthorizedRequest extends Relay implements PooledRequest {
   /** The fence is asked when the request is about to be written. */
   override onRequestStart(wire: Controller): void {
     super.onRequestStart(wire);
-    const refusal = this.reason ?? this.#owner.fence?.();
+    const refusal = this.reason ?? this.request.owner.fence?.();
     if (refusal) wire.abort(refusal);
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
     if (statusCode >= 200) {
-      const rejected = this.#request.connection.isRejection(statusCode);
+      const { connection, owner } = this.request;
+      const rejected = connection.isRejection(statusCode);
       if (rejected && this.#credential && !this.#replayed) {
         const buffered = { statusCode, headers, message, chunks: [], size: 0, trailers: undefined };
         this.#buffered = buffered;
         this.#refresh(this.#credential, buffered);
         return;
       }
-      if (rejected && this.#replayed) this.#rejected(statusCode, 'and the refreshed one too');
-      if (!rejected && this.#credential) this.#owner.log.accepted();
-      if (!rejected && this.#replayed) this.#request.connection.replayAccepted();
+      if (rejected && this.#replayed) owner.log.rejected(this.#credential, statusCode, 'and the refreshed one too');
+      if (!rejected && this.#credential) owner.log.accepted();
+      if (!rejected && this.#replayed) connection.rejections.replayAccepted();
     }
     super.respond(statusCode, headers, message);
   }
@@ -133,15 +126,15 @@ class AuthorizedRequest extends Relay implements PooledRequest {
   protected override fail(error: Error): void {
     // The connection broke inside the body of a 401: the caller gets what was read of it.
     if (this.#buffered && !this.aborted) this.#buffered.trailers = {};
-    else if (this.undecided && this.#request.body.replayable && isRetriedAtOnce(this.#request, this.reused, error))
+    else if (this.undecided && this.request.body.replayable && isRetriedAtOnce(this.request, this.reused, error))
       this.#sendAgain(error);
     else super.fail(error);
   }
 
   #sendAgain(error: Error): void {
-    const request = this.#request;
-    this.#owner.log.debug(`${requestName(request.options)} is sent again: ${printable(error.message, 1_024)}`);
-    request.sent += 1;
+    const { options, owner } = this.request;
+    owner.log.debug(`${requestName(options)} is sent again: ${printable(error.message, 1_024)}`);
+    this.request.sent += 1;
     // A request that no server has processed has waited for a connection since its first attempt.
     if (!isUnprocessed(error)) this.waitsSince = undefined;
     this.detach();
@@ -150,9 +143,9 @@ class AuthorizedRequest extends Relay implements PooledRequest {
 
   /** After a 401: replays the request, or hands the 401 to the caller. */
   async #refresh(rejected: Credential, buffered: BufferedResponse): Promise<void> {
-    const { connection, options, body } = this.#request;
+    const { connection, options, body, owner } = this.request;
     const { statusCode, headers } = buffered;
-    const { log } = this.#owner;
+    const { log } = owner;
     const name = requestName(options);
     // The caller waits even if nothing can be replayed: so its next request has the new credential.
     log.debug(`${name} was answered with ${statusCode}: the credential is refreshed`);
@@ -160,7 +153,7 @@ class AuthorizedRequest extends Relay implements PooledRequest {
     if (this.done) return;
     this.#buffered = undefined;
     if (!refreshed || !body.replayable) {
-      if (!refreshed) this.#rejected(statusCode, 'and there is no better one now');
+      if (!refreshed) log.rejected(rejected, statusCode, 'and there is no better one now');
       else log.debug(`${name} cannot be sent again: its caller gets the ${statusCode}`);
       this.#forward(buffered);
       return;
@@ -169,7 +162,7 @@ class AuthorizedRequest extends Relay implements PooledRequest {
     // The rest of the 401 may never come.
     this.detach()?.abort(new RequestError('REQUEST_ABORTED', 'the request goes out with a new credential'));
     this.#replayed = true;
-    this.#request.sent += 1;
+    this.request.sent += 1;
     this.waitsSince = undefined;
     this.#send(refreshed);
   }
@@ -183,12 +176,7 @@ class AuthorizedRequest extends Relay implements PooledRequest {
 
   override abort(reason?: Error): void {
     if (this.done) return;
-    this.#request.connection.pools.forget(this);
+    this.request.connection.pools.forget(this);
     super.abort(reason);
-  }
-
-  /** The server still rejects the credential. */
-  #rejected(statusCode: number, consequence: string): void {
-    warnOfRefusal(this.#owner.log, this.#credential, statusCode, consequence);
   }
 }

@@ -11,11 +11,18 @@ import type { Connection, Destination } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
 import { type Connections, providersClosed } from '../transport/connections.ts';
 import { authorize } from './authorize.ts';
-import { type Layer, type OutgoingRequest, type RequestOwner, type Retry, type Send, warnOfRefusal } from './layer.ts';
+import {
+  type Layer,
+  type OutgoingRequest,
+  Relay,
+  type RequestOwner,
+  type Retry,
+  SafeHandler,
+  type Send,
+} from './layer.ts';
 import { bounds, isLongRunning } from './paths.ts';
 import { previewWrites } from './preview.ts';
 import type { Preview } from './previewed-writes.ts';
-import { Relay, SafeHandler } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { report } from './report.ts';
 import { retryAfterPause } from './retry.ts';
@@ -24,7 +31,8 @@ import { retryAfterPause } from './retry.ts';
  * The way of a request, from the caller inwards. The response takes it back, from the last to the first. Innermost is `authorize`,
  * which handles a 401. It sends to the pools of the connection: `transport/pools.ts`.
  */
-const layers: readonly Layer[] = [retryAfterPause, bounds, report];
+const layers: readonly Layer[] = [previewWrites, retryAfterPause, bounds, report];
+const send = layers.reduceRight<Send>((next, layer) => (request, handler) => layer(request, handler, next), authorize);
 
 /** The safety net for configs that are never closed. A connection must not reference a dispatcher, or that could never be collected. */
 const abandoned = new FinalizationRegistry<Connection>((connection) => connection.removeReference());
@@ -38,18 +46,14 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   /** From the first request on. Stays after `close()`: requests that are under way go on. */
   #connection: Connection | undefined;
   readonly origin: string;
-  /** The path of the server's URL, without a slash at its end. */
   readonly basePath: string;
   readonly impersonation: ImpersonationHeaders | undefined;
   readonly pathBounds: readonly Segments[] | undefined;
-  readonly #send: Send;
   #destroyed = false;
   /** Aborted by `close()` and `destroy()`. */
   readonly #closed = new AbortController();
-  /** Says why nothing may be sent at this moment; absent where everything may, always. */
   fence: (() => Error | undefined) | undefined;
-  /** Nothing that is written stays. */
-  readonly isPreview: boolean;
+  readonly preview: Preview | undefined;
   /** For callers that retry by themselves: nothing is sent again after a pause. */
   readonly withoutRetries: Dispatcher;
 
@@ -66,12 +70,10 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.cluster = { name, profile, server: cluster.server, hasAuthority };
     this.#connections = connections;
     this.#destination = destination;
-    this.log = new ClusterLog(this.cluster, destination.provider, connections.log, () => this.#secrets);
+    this.log = new ClusterLog(this.cluster, destination.provider, connections.options, () => this.#secrets);
     this.impersonation = destination.impersonation && impersonationHeaders(destination.impersonation);
     this.pathBounds = destination.pathBounds;
-    this.isPreview = preview !== undefined;
-    const all = preview ? [previewWrites(preview), ...layers] : layers;
-    this.#send = all.reduceRight<Send>((next, layer) => layer(this, next), authorize(this));
+    this.preview = preview;
     const dispatch: Dispatcher['dispatch'] = (options, handler) => this.#dispatch(options, handler, 'never');
     this.withoutRetries = Object.assign(new Dispatcher(), { dispatch });
   }
@@ -99,6 +101,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       if (connection.finished(handler)) request.body.close();
     });
     const request: OutgoingRequest = {
+      owner: this,
       options,
       body: new ReplayableBody(options.body, handler),
       connection,
@@ -107,7 +110,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       sent: 1,
     };
     connection.begin(handler, this);
-    this.#send(request, handler);
+    send(request, handler);
     return true;
   }
 
@@ -158,7 +161,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   async reject(credential: Credential): Promise<void> {
     const connection = this.#refusal() ? undefined : this.#connection;
     if (!connection || (await connection.refresh(credential, 401, {}, this.log))) return;
-    warnOfRefusal(this.log, credential, 401, 'and there is no better one now');
+    this.log.rejected(credential, 401, 'and there is no better one now');
   }
 
   /** Its state in words. */
@@ -203,7 +206,6 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     return this.#closed.signal.aborted || this.#connection?.ended.aborted === true;
   }
 
-  /** Resolves after `ms` milliseconds, in which nothing is in flight. Rejects when the signal aborts, or this dispatcher ends. */
   pause(ms: number, signal: AbortSignal): Promise<void> {
     return pause(ms, AbortSignal.any([signal, this.#closed.signal]));
   }

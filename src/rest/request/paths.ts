@@ -4,15 +4,15 @@ import type { Dispatcher } from 'undici';
 import { staysBelow } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
-import { type Layer, type RequestOwner, withoutQuery } from './layer.ts';
-import { Relay } from './relay.ts';
+import { withoutQuery } from '../transport/wire-request.ts';
+import { type Layer, Relay, type RequestOwner } from './layer.ts';
 
 /**
  * Refuses a request to another origin, to a path that `allowedServers` does not allow, one that the fence holds back, and one that would
  * become a socket.
  */
-export const bounds: Layer = (owner, next) => (request, handler) => {
-  const { options, connection } = request;
+export const bounds: Layer = (request, handler, next) => {
+  const { options, connection, owner } = request;
   if (options.upgrade || options.method === 'CONNECT') {
     const message =
       "config.dispatcher opens no WebSockets and tunnels: use client-node's Exec, Attach and PortForward, or ws with the options " +

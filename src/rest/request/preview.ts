@@ -9,14 +9,12 @@ import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import { isObject, tryParseJson } from '../../util/guards.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
-import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
-import { readAnswer } from './answer.ts';
-import { type Layer, type OutgoingRequest, type RequestOwner, requestName, type Send, withoutQuery } from './layer.ts';
+import { type HeaderRecord, readHeaders, requestName, withoutQuery } from '../transport/wire-request.ts';
+import { type Layer, type OutgoingRequest, Relay, RelayedRequest, type RequestOwner, type Send } from './layer.ts';
 import { type ApiPath, readApiPath } from './paths.ts';
 import { changesBetween, type Preview } from './previewed-writes.ts';
-import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
-import { stream } from './streamed-response.ts';
+import { readAnswer, stream } from './response.ts';
 
 /** Subresources through which anything can be done. */
 const withoutDryRun: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy', 'token']);
@@ -27,17 +25,20 @@ const silent = /^(?:events|leases|tokenreviews|(?:local|self)?subject(?:access|r
 /** Bytes of an answer, and of the options of a delete, that are read. */
 const mostBytes = 8 * 1024 * 1024;
 
-export function previewWrites(preview: Preview): Layer {
-  return (owner, next) => (request, handler) => {
-    const { options } = request;
-    const path = readApiPath(String(options.path), owner.basePath);
-    const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(options.method);
-    const refused = whyRefused(options, path, isRead);
-    if (refused !== undefined) Relay.refuse(handler, previewRefusal(owner, refused));
-    else if (isRead || !path) next(request, handler);
-    else new PreviewedRequest({ preview, owner, next, request, path }, handler).begin();
-  };
-}
+export const previewWrites: Layer = (request, handler, next) => {
+  const { options, owner } = request;
+  const { preview, basePath } = owner;
+  if (!preview) {
+    next(request, handler);
+    return;
+  }
+  const path = readApiPath(String(options.path), basePath);
+  const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(options.method);
+  const refused = whyRefused(options, path, isRead);
+  if (refused !== undefined) Relay.refuse(handler, previewRefusal(owner, refused));
+  else if (isRead || !path) next(request, handler);
+  else new PreviewedRequest(request, handler, { preview, path, next }).begin();
+};
 
 /** Why a config of a preview does not do something. */
 function previewRefusal({ cluster }: Pick<RequestOwner, 'cluster'>, what: string): RequestError {
@@ -46,11 +47,8 @@ function previewRefusal({ cluster }: Pick<RequestOwner, 'cluster'>, what: string
 }
 
 /** For what would leave the layers of a request. @throws {RequestError} `PREVIEW_REFUSED` */
-export function refuseInPreview(
-  config: Pick<RequestOwner, 'cluster'> & { readonly isPreview: boolean },
-  what: string,
-): void {
-  if (config.isPreview) throw previewRefusal(config, what);
+export function refuseInPreview(config: Pick<RequestOwner, 'cluster' | 'preview'>, what: string): void {
+  if (config.preview) throw previewRefusal(config, what);
 }
 
 function whyRefused(
@@ -67,13 +65,11 @@ function whyRefused(
 
 interface Parts {
   readonly preview: Preview;
-  readonly owner: RequestOwner;
-  readonly next: Send;
-  readonly request: OutgoingRequest;
   readonly path: ApiPath;
+  readonly next: Send;
 }
 
-class PreviewedRequest extends Relay {
+class PreviewedRequest extends RelayedRequest {
   readonly #parts: Parts;
   #before: object | 'none' | undefined;
   /** Of the read of the object. */
@@ -82,8 +78,8 @@ class PreviewedRequest extends Relay {
   #chunks: Buffer[] | undefined;
   #size = 0;
 
-  constructor(parts: Parts, handler: Dispatcher.DispatchHandler) {
-    super(handler);
+  constructor(request: OutgoingRequest, handler: Dispatcher.DispatchHandler, parts: Parts) {
+    super(request, handler);
     this.#parts = parts;
   }
 
@@ -93,18 +89,18 @@ class PreviewedRequest extends Relay {
   }
 
   async #send(): Promise<void> {
-    const { request, next, owner } = this.#parts;
     try {
-      const dryRun = await this.#asDryRun(request);
+      const dryRun = await this.#asDryRun();
       this.#before = await this.#read();
-      if (!this.done) next(dryRun, this);
+      if (!this.done) this.#parts.next(dryRun, this);
     } catch (error) {
-      this.fail(cannotBeSent(error, owner.cluster));
+      this.fail(cannotBeSent(error, this.request.owner.cluster));
     }
   }
 
   /** The same request as a dry run. A server that is given a body with a delete reads that, and not the query. */
-  async #asDryRun(request: OutgoingRequest): Promise<OutgoingRequest> {
+  async #asDryRun(): Promise<OutgoingRequest> {
+    const { request } = this;
     const { options } = request;
     // The answer is read here.
     const headers: HeaderRecord = { ...readHeaders(options.headers), 'accept-encoding': 'identity' };
@@ -115,7 +111,7 @@ class PreviewedRequest extends Relay {
     const given = objectIn(text);
     if (!given) {
       const what = 'the options of a delete have to be JSON, so that they can be made a dry run';
-      throw previewRefusal(this.#parts.owner, what);
+      throw previewRefusal(request.owner, what);
     }
     const body = JSON.stringify({ ...given, dryRun: ['All'] });
     delete headers['content-length'];
@@ -124,8 +120,8 @@ class PreviewedRequest extends Relay {
 
   /** The object as it is now; `none` if it does not exist, `undefined` if that is not known. */
   async #read(): Promise<object | 'none' | undefined> {
-    const { request, next, path, owner } = this.#parts;
-    const { options } = request;
+    const { next, path } = this.#parts;
+    const { options, owner } = this.request;
     if (path.name === undefined) return options.method === 'POST' ? 'none' : undefined;
     const isComparable = [undefined, 'status', 'scale'].includes(path.subresource);
     if (options.method === 'DELETE' || !isComparable) return undefined;
@@ -138,7 +134,7 @@ class PreviewedRequest extends Relay {
       headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
     };
     const body = new ReplayableBody(null, this);
-    const reading = { ...request, options: read, body, sent: 1 };
+    const reading = { ...this.request, options: read, body, sent: 1 };
     try {
       const response = await stream((handler) => next(reading, handler), this.#reading.signal);
       const answer = await readAnswer(response, mostBytes, owner.cluster);
@@ -177,9 +173,10 @@ class PreviewedRequest extends Relay {
 
   /** Collects what would have changed. */
   #tell(answer: object | undefined): void {
-    const { preview, owner, request, path } = this.#parts;
+    const { preview, path } = this.#parts;
+    const { options, owner } = this.request;
     if (silent.test(path.resource)) return;
-    const { method } = request.options;
+    const { method } = options;
     const { kind, metadata, items } = Object(answer) as KubernetesAnswer; // an API server's own
     // A delete is answered with a Status, or with the object, and that of a collection with its objects.
     const after = kind === 'Status' ? undefined : answer;
@@ -194,7 +191,7 @@ class PreviewedRequest extends Relay {
     const line = preview.add({
       cluster: owner.cluster.profile ?? owner.cluster.name,
       verb,
-      path: withoutQuery(request.options.path),
+      path: withoutQuery(options.path),
       kind: (after && kind?.replace(/List$/, '')) ?? path.resource,
       object: path.name === undefined && items ? `${object} (${items.length} of them)`.trim() : object,
       changes: verb === 'delete' ? [] : canCompare ? changesBetween(before, named) : undefined,

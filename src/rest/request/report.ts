@@ -15,19 +15,15 @@ import {
 } from '../../observability/telemetry.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { toOwnError } from '../transport/connection-errors.ts';
-import { type Layer, type OutgoingRequest, type RequestOwner, requestName, withoutQuery } from './layer.ts';
-import { Relay } from './relay.ts';
+import { requestName, withoutQuery } from '../transport/wire-request.ts';
+import { type Layer, type OutgoingRequest, RelayedRequest } from './layer.ts';
 
 /** Characters of a warning that are logged. */
 const longestWarning = 512;
 
-export const report: Layer = (owner, next) => (request, handler) => {
-  next(request, new ReportedRequest(handler, owner, request));
-};
+export const report: Layer = (request, handler, next) => next(request, new ReportedRequest(request, handler));
 
-class ReportedRequest extends Relay {
-  readonly #owner: RequestOwner;
-  readonly #request: OutgoingRequest;
+class ReportedRequest extends RelayedRequest {
   /** Present if the events of requests are observed. */
   readonly #start: RequestStart | undefined;
   readonly #began = performance.now();
@@ -37,20 +33,22 @@ class ReportedRequest extends Relay {
   /** Events of a socket do not know it. */
   readonly #scope = reconcileScope.getStore();
 
-  constructor(handler: Dispatcher.DispatchHandler, owner: RequestOwner, request: OutgoingRequest) {
-    super(handler);
-    this.#owner = owner;
-    this.#request = request;
-    const { observer } = request.connection;
+  constructor(request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
+    super(request, handler);
+    const { observer, requestTimeoutMs } = request.connection.options;
     if (isObserved(observer, 'request-start') || isObserved(observer, 'request-end'))
       this.#start = this.#begin(observer);
-    const { requestTimeoutMs } = request.connection;
     if (requestTimeoutMs !== undefined && !request.longRunning)
-      this.#timer = setTimeout(() => this.abort(timeoutError(owner, requestTimeoutMs)), requestTimeoutMs).unref();
+      this.#timer = setTimeout(() => this.#tooLong(requestTimeoutMs), requestTimeoutMs).unref();
+  }
+
+  #tooLong(ms: number): void {
+    const message = `no complete response within requestTimeoutMs (${ms} ms): check whether the server is overloaded, or raise it`;
+    this.abort(new ConnectionError('RESPONSE_TIMEOUT', this.request.owner.cluster, message));
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
-    this.#owner.log.answered();
+    this.request.owner.log.answered();
     // Early hints and the like: the response is still to come.
     if (statusCode >= 200) {
       this.#statusCode = statusCode;
@@ -62,12 +60,12 @@ class ReportedRequest extends Relay {
 
   /** As kube-apiserver writes it (RFC 7234, 5.5): `299 - "text"`, or several of them. */
   #warn(header: string): void {
-    const request = requestName(this.#request.options);
+    const { options, owner } = this.request;
     for (const [, quoted = ''] of header.matchAll(/(?:^|,\s*)299 \S+ ("(?:[^"\\]|\\.)*")/g)) {
       const text = quoted.slice(1, -1).replace(/\\(.)/g, '$1');
-      const key = this.#owner.shown(text, longestWarning);
-      const message = `the server warns about ${request}: ${key}`;
-      this.#owner.log.problem('server', { key, message }, reconcileField(this.#scope));
+      const key = owner.shown(text, longestWarning);
+      const message = `the server warns about ${requestName(options)}: ${key}`;
+      owner.log.problem('server', { key, message }, reconcileField(this.#scope));
     }
   }
 
@@ -78,17 +76,18 @@ class ReportedRequest extends Relay {
 
   protected override fail(error: Error): void {
     if (this.done) return;
+    const { owner, longRunning } = this.request;
     // What the caller aborts with stays as it is.
-    const own = error === this.reason ? error : toOwnError(error, this.#owner.cluster);
+    const own = error === this.reason ? error : toOwnError(error, owner.cluster);
     // Dropped watches are routine: no warning.
-    if (!this.answered || !this.#request.longRunning) this.#owner.log.failed(own, reconcileField(this.#scope));
+    if (!this.answered || !longRunning) owner.log.failed(own, reconcileField(this.#scope));
     this.#ended(own);
     super.fail(own);
   }
 
   #begin(observer: Observer | undefined): RequestStart {
     lastId += 1;
-    const { options, connection } = this.#request;
+    const { options, connection } = this.request;
     const { provider, origin, source } = connection;
     // A redirect may have brought what the server was sent.
     const path = hideWholeSecrets(withoutQuery(options.path), source.secrets);
@@ -101,20 +100,15 @@ class ReportedRequest extends Relay {
     clearTimeout(this.#timer);
     if (!this.#start) return;
     const code = error && 'code' in error && typeof error.code === 'string' ? error.code : error?.name;
-    emit(this.#request.connection.observer, 'request-end', {
+    emit(this.request.connection.options.observer, 'request-end', {
       ...this.#start,
       ...(this.#statusCode === undefined ? {} : { statusCode: this.#statusCode }),
       ...(this.#answerMs === undefined ? {} : { answerMs: this.#answerMs }),
       ...(code === undefined ? {} : { code }),
       durationMs: performance.now() - this.#began,
-      longRunning: this.#request.longRunning,
+      longRunning: this.request.longRunning,
     });
   }
 }
 
 let lastId = 0;
-
-function timeoutError({ cluster }: RequestOwner, ms: number): ConnectionError {
-  const message = `no complete response within requestTimeoutMs (${ms} ms): check whether the server is overloaded, or raise it`;
-  return new ConnectionError('RESPONSE_TIMEOUT', cluster, message);
-}

@@ -9,26 +9,22 @@ import type { Dispatcher } from 'undici';
 import { ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
 import { isLost, isUnanswered, isUnprocessed } from '../transport/connection-errors.ts';
-import { type Layer, type OutgoingRequest, type RequestOwner, requestName, type Send } from './layer.ts';
-import { Relay } from './relay.ts';
+import { requestName } from '../transport/wire-request.ts';
+import { type Layer, type OutgoingRequest, RelayedRequest, type Send } from './layer.ts';
 
-export const retryAfterPause: Layer = (owner, next) => (request, handler) => {
+export const retryAfterPause: Layer = (request, handler, next) => {
   if (request.retry === 'never') next(request, handler);
-  else new RequestRetriedAfterPause(owner, next, request, handler).send();
+  else new RequestRetriedAfterPause(request, handler, next).send();
 };
 
-class RequestRetriedAfterPause extends Relay {
-  readonly #owner: RequestOwner;
+class RequestRetriedAfterPause extends RelayedRequest {
   readonly #next: Send;
-  readonly #request: OutgoingRequest;
   /** Ends the pause before the next attempt. */
   #pause: AbortController | undefined;
 
-  constructor(owner: RequestOwner, next: Send, request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
-    super(handler);
-    this.#owner = owner;
+  constructor(request: OutgoingRequest, handler: Dispatcher.DispatchHandler, next: Send) {
+    super(request, handler);
     this.#next = next;
-    this.#request = request;
   }
 
   send(): void {
@@ -37,8 +33,7 @@ class RequestRetriedAfterPause extends Relay {
   }
 
   #attempt(): void {
-    if (this.done) return;
-    this.#next(this.#request, this);
+    if (!this.done) this.#next(this.request, this);
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
@@ -48,10 +43,11 @@ class RequestRetriedAfterPause extends Relay {
       return;
     }
     // A 401 has been warned about already.
-    if (typeof this.#request.retry === 'object' && statusCode !== 401) {
-      const name = requestName(this.#request.options).replace('GET ', '');
+    const { retry, options, owner } = this.request;
+    if (typeof retry === 'object' && statusCode !== 401) {
+      const name = requestName(options).replace('GET ', '');
       const message = `watch ${name} could not begin and is tried again: the server answered ${statusCode}`;
-      this.#owner.log.problem('watch', { key: String(statusCode), message });
+      owner.log.problem('watch', { key: String(statusCode), message });
     }
     this.#retryIn(pauseMs);
   }
@@ -63,12 +59,12 @@ class RequestRetriedAfterPause extends Relay {
   }
 
   #pauseAfter(outcome: Outcome): number | undefined {
-    const { options, body, sent } = this.#request;
+    const { options, body, sent, owner } = this.request;
     if (!body.replayable) return undefined;
-    const pauseMs = pauseBeforeRetry(this.#request, outcome);
+    const pauseMs = pauseBeforeRetry(this.request, outcome);
     if (pauseMs !== undefined) {
       const why = 'error' in outcome ? printable(outcome.error.message, 1_024) : `status ${outcome.statusCode}`;
-      this.#owner.log.debug(`${requestName(options)} is sent again in ${pauseMs} ms: ${why}`, { tries: sent });
+      owner.log.debug(`${requestName(options)} is sent again in ${pauseMs} ms: ${why}`, { tries: sent });
     }
     return pauseMs;
   }
@@ -78,12 +74,12 @@ class RequestRetriedAfterPause extends Relay {
     const last = this.detach();
     this.#pause = new AbortController();
     const leave = () => last?.abort(new RequestError('REQUEST_ABORTED', 'the request is sent again'));
-    this.#owner
+    this.request.owner
       .pause(ms, this.#pause.signal)
       .finally(leave)
       .then(
         () => {
-          this.#request.sent += 1;
+          this.request.sent += 1;
           this.#attempt();
         },
         (reason: Error) => super.fail(reason),

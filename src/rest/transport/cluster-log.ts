@@ -8,13 +8,13 @@ import {
   RequestError,
   type RequestErrorCode,
 } from '../../errors/index.ts';
+import type { Credential } from '../../exec/credential.ts';
 import type { Asker, SourceWarning } from '../../exec/credential-source.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
 import type { Subject, Warning, WarningKind, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
-import { printable } from '../../util/printable.ts';
-import { hasHeader } from './headers.ts';
+import { readHeaders, requestName } from './wire-request.ts';
 
 export interface LogOptions {
   readonly logger: Logger;
@@ -112,15 +112,21 @@ export class ClusterLog implements Asker {
   }
 
   /** Which request was answered with an error, and for a 401 why, as far as that is known: for a caller's error. */
-  explain(statusCode: number, { method, path, headers }: Dispatcher.DispatchOptions): string {
-    const request = `${method} ${printable(path.replace(/[?#].*/s, ''), 1_024)} was answered with ${statusCode}`;
-    const own = hasHeader(headers, 'authorization');
-    const why = statusCode === 401 && !own && this.#rejection !== undefined ? `: ${this.#rejection}` : '';
-    return this.#line(`${request}${why}`);
+  explain(statusCode: number, request: Dispatcher.DispatchOptions): string {
+    const isOurs = statusCode === 401 && !readHeaders(request.headers).authorization;
+    const why = isOurs && this.#rejection !== undefined ? `: ${this.#rejection}` : '';
+    return this.#line(`${requestName(request)} was answered with ${statusCode}${why}`);
   }
 
-  /** The caller is given a 401. */
-  rejected(message: string): void {
+  /** The server still refuses the credential. Not logged without one: anonymous requests may well be refused. */
+  rejected(credential: Credential | undefined, statusCode: number, consequence: string): void {
+    if (!credential?.authorization && !credential?.keyPair) return;
+    const { keyPair } = credential;
+    const why =
+      keyPair && keyPair.endsAt < Date.now()
+        ? `its client certificate has expired (at ${new Date(keyPair.endsAt).toISOString()}): see why it is not renewed`
+        : 'check whether the server knows its issuer and audience';
+    const message = `the server refuses the credential (${statusCode}), ${consequence}: ${why}`;
     this.#rejection ??= message;
     // Its refresh has failed, and has been warned about.
     if (this.#options.warnings.has(this.#subject, 'refresh')) this.debug(message);

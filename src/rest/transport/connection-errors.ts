@@ -8,7 +8,7 @@ import {
   PluginError,
   RequestError,
 } from '../../errors/index.ts';
-import { UnsentError } from './pooled-request.ts';
+import { UnsentError } from './wire-request.ts';
 
 /** The cluster, for the message of a connection that failed. */
 export interface ClusterFacts extends ClusterOfError {

@@ -10,7 +10,7 @@ import { type CredentialSource, Rejections } from '../../exec/credential-source.
 import type { SourceOptions } from '../../exec/exec-credential-source.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
 import type { CredentialMetrics } from '../../observability/metrics.ts';
-import { emit, type Observer } from '../../observability/telemetry.ts';
+import { emit } from '../../observability/telemetry.ts';
 import { longestMs } from '../../util/abortable.ts';
 import { ClusterLog, type LogOptions } from './cluster-log.ts';
 import { Pools, type PoolsOptions } from './pools.ts';
@@ -77,7 +77,7 @@ export class Connection {
   readonly provider: string;
   /** They send the requests of all its configs. */
   readonly pools: Pools;
-  readonly #rejections = new Rejections();
+  readonly rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
   /** How many configs, requests and upgraded sockets use it. */
   #references = 0;
@@ -87,7 +87,7 @@ export class Connection {
   /** Runs while there are no references. */
   #idleTimer: NodeJS.Timeout | undefined;
   readonly #onUnused: () => void;
-  readonly #options: ConnectionOptions;
+  readonly options: ConnectionOptions;
   readonly #ended = new AbortController();
 
   /** `onUnused` is called when there has been no reference for `idleTimeoutMs`; at once after `retire`. */
@@ -102,7 +102,7 @@ export class Connection {
     this.provider = provider;
     this.source = source;
     this.origin = new URL(cluster.server).origin;
-    this.#options = options;
+    this.options = options;
     this.#onUnused = onUnused;
     // The log is of the cluster that this was made for: others with the same server may share it.
     const ofLog = { name, profile, server: cluster.server };
@@ -125,7 +125,7 @@ export class Connection {
     this.#references -= 1;
     if (this.#references > 0) return;
     if (this.#retiring) this.#onUnused();
-    else this.#idleTimer = setTimeout(this.#onUnused, Math.min(this.#options.idleTimeoutMs, longestMs)).unref();
+    else this.#idleTimer = setTimeout(this.#onUnused, Math.min(this.options.idleTimeoutMs, longestMs)).unref();
   }
 
   /** A request of a config begins. It ends with this connection at the latest. */
@@ -141,38 +141,25 @@ export class Connection {
     return true;
   }
 
-  /** A WebSocket of a config has this socket, which ends with this connection at the latest. */
-  #keep(socket: Socket, config: object): void {
-    // Nobody may listen to the errors of a socket that an upgrade has left.
-    socket.on('error', () => undefined);
-    const kept = { end: (reason: Error) => void socket.destroy(reason) };
-    this.begin(kept, config);
-    socket.once('close', () => this.finished(kept));
-  }
-
   /** Ends the requests in flight of one config. */
   end(config: object, reason: Error): void {
     for (const [request, owner] of this.#underWay) if (owner === config) request.end(reason);
   }
 
-  /** Opens an HTTP/1.1 connection for a WebSocket, with the credential's certificate. */
+  /** Opens an HTTP/1.1 connection for a WebSocket, with the credential's certificate. It ends with this connection at the latest. */
   async openForWebSocket({ keyPair }: Credential, config: object): Promise<Socket> {
     const socket = await this.pools.openForWebSocket(keyPair);
-    this.#keep(socket, config);
+    // Nobody may listen to the errors of a socket that an upgrade has left.
+    socket.on('error', () => undefined);
+    const kept = { end: (reason: Error) => void socket.destroy(reason) };
+    this.begin(kept, config);
+    socket.once('close', () => this.finished(kept));
     return socket;
-  }
-
-  get observer(): Observer | undefined {
-    return this.#options.observer;
-  }
-
-  get requestTimeoutMs(): number | undefined {
-    return this.#options.requestTimeoutMs;
   }
 
   /** Whether a response says that the credential was refused. */
   isRejection(statusCode: number): boolean {
-    return statusCode === 401 || (statusCode === 403 && this.#options.refreshOnForbidden);
+    return statusCode === 401 || (statusCode === 403 && this.options.refreshOnForbidden);
   }
 
   /** After a 401: the credential to try next, or `undefined` if there is no better one. Never rejects. */
@@ -186,10 +173,10 @@ export class Connection {
       Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat()]])),
     );
     const response = { code: statusCode, header };
-    const refresh = this.source.afterRejection(rejected, this.#rejections, response, log).then((credential) => {
+    const refresh = this.source.afterRejection(rejected, this.rejections, response, log).then((credential) => {
       const { origin, provider } = this;
       const refreshed = credential !== undefined;
-      emit(this.#options.observer, 'rejection', { provider, origin, statusCode, refreshed });
+      emit(this.options.observer, 'rejection', { provider, origin, statusCode, refreshed });
       return credential;
     });
     this.#refresh = refresh;
@@ -202,11 +189,6 @@ export class Connection {
   /** A refresh that a 401 has started: what cannot be replayed should not go out with the old credential. Never rejects. */
   get refreshing(): Promise<unknown> | undefined {
     return this.#refresh;
-  }
-
-  /** A replay was accepted: the refresh was of use. */
-  replayAccepted(): void {
-    this.#rejections.replayAccepted();
   }
 
   /** Lets every request end by itself, and every socket after it; those that still wait for a credential too. */

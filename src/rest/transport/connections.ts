@@ -4,7 +4,6 @@ import { ExecCredentialSource } from '../../exec/exec-credential-source.ts';
 import { type PluginCall, sourceKey } from '../../exec/plugin-call.ts';
 import type { CachedCredential, CredentialCache } from '../../observability/metrics.ts';
 import { WarningLimiter } from '../../observability/warning-limiter.ts';
-import type { LogOptions } from './cluster-log.ts';
 import { Connection, type ConnectionOptions, type ConnectionsOptions, type Destination } from './connection.ts';
 import { parseProxy, proxyUrlFor } from './proxy.ts';
 
@@ -12,7 +11,7 @@ export const providersClosed = 'the CredentialProviders have been closed: make n
 
 /** The connections and credential sources of one `CredentialProviders`, shared by equal content. */
 export class Connections implements CredentialCache {
-  readonly #options: ConnectionOptions;
+  readonly options: ConnectionOptions;
   readonly #connections = new Map<string, Connection>();
   readonly #sources = new Map<string, ExecCredentialSource>();
   /** All that have not ended, including those that take no new requests while their last ones finish. */
@@ -22,7 +21,7 @@ export class Connections implements CredentialCache {
   readonly #detach: (() => void) | undefined;
 
   constructor(options: ConnectionsOptions) {
-    this.#options = { ...options, observer: options.metrics?.observer, warnings: new WarningLimiter(options) };
+    this.options = { ...options, observer: options.metrics?.observer, warnings: new WarningLimiter(options) };
     this.#detach = options.metrics?.attach(this);
   }
 
@@ -40,15 +39,6 @@ export class Connections implements CredentialCache {
     }
   }
 
-  get maxResponseBytes(): number {
-    return this.#options.maxResponseBytes;
-  }
-
-  /** For the log of each cluster. */
-  get log(): LogOptions {
-    return this.#options;
-  }
-
   /** How many are kept now. */
   get size(): { readonly connections: number; readonly sources: number } {
     return { connections: this.#connections.size, sources: this.#sources.size };
@@ -59,20 +49,10 @@ export class Connections implements CredentialCache {
     const { cluster, call } = destination;
     // A source of the destination's own is not shared, so it needs no key.
     const sourceId = call ? sourceKey(call) : '';
-    const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, disableCompression } = cluster;
-    const url = new URL(server);
     // Looked at for each config, as the process's environment is.
-    const proxyUrl = proxyUrlFor(url, destination.proxyUrl ?? cluster.proxyUrl, process.env);
-    // With its path: of the clusters behind one gateway, some may hang, or refuse a credential.
-    const target = [
-      server,
-      certificateAuthorityData,
-      tlsServerName,
-      insecureSkipTlsVerify,
-      proxyUrl,
-      disableCompression,
-    ];
-    const key = JSON.stringify([...target, sourceId]);
+    const proxyUrl = proxyUrlFor(new URL(cluster.server), destination.proxyUrl ?? cluster.proxyUrl, process.env);
+    // With the server's path: of the clusters behind one gateway, some may hang, or refuse a credential.
+    const key = JSON.stringify({ ...cluster, proxyUrl, sourceId });
     const existing = this.#connections.get(key);
     if (existing) {
       existing.addReference();
@@ -80,7 +60,7 @@ export class Connections implements CredentialCache {
     }
     const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
     const source = call ? this.#sourceOf(sourceId, call) : destination.source;
-    const connection: Connection = new Connection(destination, source, proxy, this.#options, () =>
+    const connection: Connection = new Connection(destination, source, proxy, this.options, () =>
       this.#end(key, connection),
     );
     this.#connections.set(key, connection);
@@ -123,7 +103,7 @@ export class Connections implements CredentialCache {
   }
 
   #sourceOf(id: string, call: PluginCall): ExecCredentialSource {
-    const source = this.#sources.get(id) ?? new ExecCredentialSource(call, this.#options);
+    const source = this.#sources.get(id) ?? new ExecCredentialSource(call, this.options);
     this.#sources.set(id, source);
     return source;
   }

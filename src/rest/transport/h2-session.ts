@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Stream, constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { UnsentError } from './pooled-request.ts';
+import { UnsentError } from './wire-request.ts';
 
 /** RFC 9113, section 6.2. */
 const headersFrame = 1;

@@ -5,8 +5,8 @@
  */
 import type { Socket } from 'node:net';
 import type { Connector } from './connector.ts';
-import type { PooledRequest, PoolOptions, WireRequest } from './pooled-request.ts';
 import { PooledSocket } from './pooled-socket.ts';
+import type { PooledRequest, PoolOptions, WireRequest } from './wire-request.ts';
 
 /** The server takes connections, and no request on them. */
 class NoStreamError extends Error {

@@ -12,7 +12,7 @@ import {
   repeatedHeader,
   UnsentError,
   type WireRequest,
-} from './pooled-request.ts';
+} from './wire-request.ts';
 
 /** Callbacks of a pool for its socket. */
 interface PooledSocketEvents {

@@ -6,17 +6,17 @@ import { RequestError } from '../../errors/index.ts';
 import type { Credential, KeyPair } from '../../exec/credential.ts';
 import { emit, type PoolChanged } from '../../observability/telemetry.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
-import { type Connector, createConnector, createContext } from './connector.ts';
+import { type Connector, createConnector } from './connector.ts';
 import { Pool } from './pool.ts';
+import type { ProxyServer } from './proxy.ts';
+import { type AuthorityFile, clusterContext } from './trust.ts';
 import {
   type PooledRequest,
   type PoolOptions,
   poolDefaults,
   repeatedHeader,
   type WireRequest,
-} from './pooled-request.ts';
-import type { ProxyServer } from './proxy.ts';
-import type { AuthorityFile } from './trust.ts';
+} from './wire-request.ts';
 
 /** Where the sockets lead. */
 export interface PoolsTarget {
@@ -113,7 +113,7 @@ export class Pools {
   /** Opens a socket that is in no pool, for HTTP/1.1. */
   openForWebSocket(keyPair: KeyPair | undefined): Promise<Socket> {
     this.#followAuthority();
-    return this.#connector(createContext(this.#cluster, keyPair), false)();
+    return this.#connector(clusterContext(this.#cluster, keyPair), false)();
   }
 
   /** Lets every request end by itself, and every socket after it. */
@@ -145,7 +145,7 @@ export class Pools {
     // Who allows a request more time than API servers take gets it.
     const responseTimeoutMs = Math.max(poolDefaults.responseTimeoutMs, requestTimeoutMs);
     const options = { ...poolDefaults, connectTimeoutMs, responseTimeoutMs, ...liveness };
-    const context = createContext(this.#cluster, keyPair);
+    const context = clusterContext(this.#cluster, keyPair);
     const h1 = this.#connector(context, false);
     const h2 = this.#connector(context, true);
     const pair: Pair = {

@@ -1,39 +1,53 @@
 /** Which authorities TLS connections trust, from which file, and which client certificate they show. */
 import { readFile } from 'node:fs/promises';
 import tls, { createSecureContext, type SecureContext } from 'node:tls';
-import { authorityProblem } from '../../access/cluster.ts';
+import { authorityProblem, type ResolvedCluster } from '../../access/cluster.ts';
 import type { KeyPair } from '../../exec/credential.ts';
 import { rereadMs } from '../../exec/static-credential-source.ts';
 import { Cooldown } from '../../util/backoff.ts';
 import { errnoOf } from '../../util/guards.ts';
 import type { ClusterLog } from './cluster-log.ts';
 
+type WithAuthority = Pick<ResolvedCluster, 'server' | 'certificateAuthorityData'>;
+
 /**
  * For connections to a cluster: its own authority if it names one, else every public root. Whatever is trusted is trusted as
  * it is, as in Go: an intermediate authority, or a server's own certificate, which then vouches only for itself.
  */
-export function clusterContext(certificateAuthority: string | undefined, keyPair: KeyPair | undefined): SecureContext {
-  if (certificateAuthority === undefined && !keyPair) {
-    publicContext ??= createSecureContext({ ...trusting(publicRoots()) });
-    return publicContext;
-  }
-  return createSecureContext({
-    ...trusting(certificateAuthority ?? publicRoots()),
-    ...(keyPair ? { cert: keyPair.certificate, key: keyPair.key } : {}),
-  });
+export function clusterContext(cluster: WithAuthority, keyPair: KeyPair | undefined): () => SecureContext {
+  if (cluster.certificateAuthorityData === undefined && !keyPair) return publicContext;
+  return lazily(() =>
+    createSecureContext({
+      ...trusting(authorityOf(cluster) ?? publicRoots()),
+      ...(keyPair ? { cert: keyPair.certificate, key: keyPair.key } : {}),
+    }),
+  );
 }
 
 /** For connections to an https proxy: every public root, and the cluster's authority as well. */
-export function proxyContext(certificateAuthority: string | undefined): SecureContext {
-  if (certificateAuthority === undefined) return clusterContext(undefined, undefined);
-  return createSecureContext(trusting([...allPublicRoots(), certificateAuthority].join('\n')));
+export function proxyContext(cluster: WithAuthority): () => SecureContext {
+  if (cluster.certificateAuthorityData === undefined) return publicContext;
+  return lazily(() => createSecureContext(trusting([...allPublicRoots(), authorityOf(cluster)].join('\n'))));
+}
+
+const publicContext = lazily(() => createSecureContext(trusting(publicRoots())));
+
+/** Calls `make` at the first use alone: making a context takes longer than the rest of a dial. */
+export function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+function authorityOf({ certificateAuthorityData }: WithAuthority): string | undefined {
+  return certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString();
 }
 
 function trusting(ca: string | undefined): { readonly ca?: string; readonly allowPartialTrustChain: true } {
   return { ...(ca === undefined ? {} : { ca }), allowPartialTrustChain: true };
 }
-
-let publicContext: SecureContext | undefined;
 
 /** Node's own roots, with `NODE_EXTRA_CA_CERTS`. Not imported by its name: an old Node would not come to the word that it is too old. */
 function nodeRoots(): Set<string> {
@@ -98,8 +112,7 @@ export class AuthorityFile {
       const data = (await readFile(this.path)).toString('base64');
       const problem = authorityProblem(data);
       if (problem !== undefined) return `${this.path} ${problem}`;
-      // Equal ones stay one text, so that they are compared fast.
-      if (data !== this.#data) this.#data = data;
+      this.#data = data;
       return undefined;
     } catch (error) {
       return `${this.path} cannot be read (${errnoOf(error)}): correct the path, or mount the file`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { readHeaders } from '../../../src/rest/transport/headers.ts';
+import { readHeaders } from '../../../src/rest/transport/wire-request.ts';
 
 const leftOut = [
   'Connection',

@@ -1,7 +1,14 @@
-/** A response whose body is read as it arrives, without a Node stream between the connection and the reader. */
+/**
+ * Responses: read as they arrive, without a Node stream between the connection and the reader, or as a whole, as those of generated clients
+ * and `config.resource` are.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip as gunzipWithCallback } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { RequestError } from '../../errors/index.ts';
+import { type ClusterOfError, RequestError } from '../../errors/index.ts';
+
+const gunzip = promisify(gunzipWithCallback);
 
 /** A response whose body is still to come. */
 export interface StreamedResponse {
@@ -24,12 +31,12 @@ export async function stream(
   signal?.throwIfAborted();
   const body = new StreamedBody(signal);
   dispatch(body);
-  return { ...(await body.begun), body };
+  return body.begun;
 }
 
 /** What has come of a body, and whether more will. */
 export class StreamedBody implements Dispatcher.DispatchHandler {
-  readonly #begun = Promise.withResolvers<Omit<StreamedResponse, 'body'>>();
+  readonly #begun = Promise.withResolvers<StreamedResponse>();
   readonly #signal: AbortSignal | undefined;
   readonly #onAbort = () => this.destroy(this.#signal?.reason);
   #controller: Dispatcher.DispatchController | undefined;
@@ -46,7 +53,7 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
   }
 
   /** Resolves when the response begins. */
-  get begun(): Promise<Omit<StreamedResponse, 'body'>> {
+  get begun(): Promise<StreamedResponse> {
     return this.#begun.promise;
   }
 
@@ -104,7 +111,7 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: unknown, statusCode: number, headers: IncomingHttpHeaders): void {
     // Early hints are no response.
-    if (statusCode >= 200) this.#begun.resolve({ statusCode, headers });
+    if (statusCode >= 200) this.#begun.resolve({ statusCode, headers, body: this });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
@@ -148,4 +155,76 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
 
 function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new RequestError('REQUEST_ABORTED', 'the request was aborted');
+}
+
+export interface Answer {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Unpacked. */
+  readonly body: Buffer;
+}
+
+/**
+ * Sends one request, and reads its response. Rejects with the signal's reason, or with the dispatcher's error. A body of more than
+ * `maxBytes`, counted after decompression, is an error.
+ */
+export async function sendRequest(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  signal: AbortSignal | undefined,
+  maxBytes: number,
+  cluster?: ClusterOfError,
+): Promise<Answer> {
+  const response = await stream((handler) => dispatcher.dispatch(options, handler), signal);
+  return readAnswer(response, maxBytes, cluster);
+}
+
+/** The whole of a response, as `sendRequest` gives it. */
+export async function readAnswer(
+  { statusCode, headers, body: arriving }: StreamedResponse,
+  maxBytes: number,
+  cluster: ClusterOfError | undefined,
+): Promise<Answer> {
+  const body = await readBody(arriving, maxBytes, cluster);
+  // Nothing but gzip is asked for. An empty body is empty, whatever its header says: a 204 may have one.
+  if (body.length === 0 || contentEncodingOf(headers) !== 'gzip') return { statusCode, headers, body };
+  try {
+    return { statusCode, headers, body: await gunzip(body, { maxOutputLength: maxBytes }) };
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(maxBytes, cluster);
+    const message =
+      'the body of the response is not compressed as its header says: check the proxies and gateways in between';
+    throw new RequestError('RESPONSE_INVALID', message, { cause: error }, cluster);
+  }
+}
+
+async function readBody(body: StreamedBody, maxBytes: number, cluster: ClusterOfError | undefined): Promise<Buffer> {
+  const all: Buffer[] = [];
+  let size = 0;
+  for (let pieces = await body.next(); pieces; pieces = await body.next()) {
+    for (const piece of pieces) size += piece.length;
+    if (size > maxBytes) {
+      const error = tooLarge(maxBytes, cluster);
+      body.destroy(error);
+      throw error;
+    }
+    all.push(...pieces);
+  }
+  const [first] = all;
+  // Most answers come in one piece, which need not be copied.
+  return all.length === 1 && first ? first : Buffer.concat(all);
+}
+
+function tooLarge(maxBytes: number, cluster: ClusterOfError | undefined): RequestError {
+  const message =
+    `the answer has more than ${maxBytes} bytes, uncompressed: list it in pages (limit, continue), ` +
+    'or raise maxResponseBytes; if it should be small, see what answers there';
+  return new RequestError('RESPONSE_TOO_LARGE', message, {}, cluster);
+}
+
+/** The content encoding of a body, in lower case, such as `gzip`. Empty if there is none. */
+export function contentEncodingOf(headers: IncomingHttpHeaders): string {
+  // A header that comes twice is a list.
+  const encoding = String(headers['content-encoding'] ?? '').toLowerCase();
+  return encoding === 'identity' ? '' : encoding;
 }

@@ -1,9 +1,67 @@
-/** A request as a pool sends it, and the state that it, its pool and its socket share. */
+/** A request as it goes out: its name in messages, its headers and body, and the state that it shares with its pool and its socket. */
 import type { Dispatcher } from 'undici';
+import { printable } from '../../util/printable.ts';
+
+/** The path of a request, which may be anything if its caller has no types. */
+export function withoutQuery(path: unknown): string {
+  return String(path).replace(/[?#].*/s, '');
+}
+
+/** Method and path, without the query. */
+export function requestName({ method, path }: Dispatcher.DispatchOptions): string {
+  return `${method} ${printable(withoutQuery(path), 1_024)}`;
+}
+
+export type HeaderRecord = Record<string, string | string[]>;
+
+/**
+ * The headers by their names in lower case, each once. One bad header would end an HTTP/2 connection with everybody's requests on it,
+ * so hop-by-hop headers are removed, and a caller's `Host`, which undici would take for the server's name.
+ */
+export function readHeaders(headers: Dispatcher.DispatchOptions['headers']): HeaderRecord {
+  // Without a prototype a name like __proto__ is plain data.
+  const result: HeaderRecord = Object.create(null);
+  // Every form that undici takes: a flat list, a Map or `Headers`, an object.
+  if (Array.isArray(headers))
+    for (let i = 0; i + 1 < headers.length; i += 2) add(result, String(headers[i]), headers[i + 1]);
+  else if (headers && Symbol.iterator in headers) for (const [name, value] of headers) add(result, name, value);
+  else if (headers) for (const name of Object.keys(headers)) add(result, name, headers[name]);
+  return result;
+}
+
+function add(result: HeaderRecord, given: string, value: unknown): void {
+  const name = given.toLowerCase();
+  if (value === undefined || hopByHop.has(name) || (name === 'te' && value !== 'trailers')) return;
+  const before = result[name];
+  if (before === undefined && typeof value === 'string') {
+    result[name] = value;
+    return;
+  }
+  const all = [before ?? [], value].flat().map(String);
+  // Of a header that may be given once, the last value wins, as in an object.
+  result[name] = all.length === 1 || onlyOnce.has(name) ? (all.at(-1) ?? '') : all;
+}
+
+export const hopByHop: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
+const onlyOnce: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'authorization',
+  'content-length',
+  'content-type',
+  'user-agent',
+]);
 
 /** What is sent, with each header once, by its name in lower case. */
 export interface WireRequest extends Dispatcher.DispatchOptions {
-  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly headers: Readonly<HeaderRecord>;
 }
 
 /** A request that a pool sends, and the handler of its response. */

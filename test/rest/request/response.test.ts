@@ -5,7 +5,7 @@ import { createServer as createTcpServer, type Server } from 'node:net';
 import type { Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type StreamedBody, stream } from '../../../src/rest/request/streamed-response.ts';
+import { type StreamedBody, stream } from '../../../src/rest/request/response.ts';
 import { startConfigAt } from '../../fixtures/config-at.ts';
 import { tlsOptions } from '../../fixtures/raw-h2.ts';
 import { until } from '../../fixtures/until.ts';
