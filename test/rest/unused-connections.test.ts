@@ -23,7 +23,7 @@ async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs 
     sockets.push(socket);
     return socket;
   };
-  const pool = new Pool(url, dial, { ...poolDefaults, keepAliveTimeoutMs });
+  const pool = new Pool(url, dial, { ...poolDefaults, keepAliveTimeoutMs }, 'any');
   t.after(() => pool.destroy(new Error('the test has ended')));
   // It gives up while its connection is being opened.
   const nobody = {

@@ -60,7 +60,6 @@ export type Send = (request: OutgoingRequest, handler: Dispatcher.DispatchHandle
 export type Layer = (request: OutgoingRequest, handler: Dispatcher.DispatchHandler, next: Send) => void;
 
 export type Controller = Dispatcher.DispatchController;
-type RawHeaders = NonNullable<Controller['rawHeaders']> | null;
 
 /**
  * The base of every layer: undici's handler for the inner layer, nearer the socket, and the controller of the outer one, nearer the caller. It
@@ -204,12 +203,8 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
     return this.#reason;
   }
 
-  get rawHeaders(): RawHeaders {
+  get rawHeaders() {
     return this.#inner?.rawHeaders ?? null;
-  }
-
-  get rawTrailers(): RawHeaders {
-    return this.#inner?.rawTrailers ?? null;
   }
 }
 
@@ -262,7 +257,7 @@ export class SafeHandler extends Relay {
     this.#onEnd(this);
     callCatching(
       () => super.complete(trailers),
-      (thrown) => this.#report(toError(thrown)),
+      (thrown) => callCatching(() => this.#handler.onResponseError?.(this, toError(thrown)), this.#logThrown),
     );
   }
 
@@ -270,11 +265,6 @@ export class SafeHandler extends Relay {
     if (this.done) return;
     this.#onEnd(this);
     callCatching(() => super.fail(error), this.#logThrown);
-  }
-
-  /** After its last callback: what that threw. */
-  #report(error: Error): void {
-    callCatching(() => this.#handler.onResponseError?.(this, error), this.#logThrown);
   }
 
   readonly #abortWith = (thrown: unknown): void => this.abort(toError(thrown));

@@ -6,11 +6,6 @@ type Body = NonNullable<Dispatcher.DispatchOptions['body']> | null;
 /** The longest streamed body that is kept for a replay, in bytes. */
 const replayLimit = 4 * 1024 * 1024;
 
-/** The request that ends with its body's error. */
-interface Aborted {
-  abort(reason: Error): void;
-}
-
 /**
  * A request body that can be sent a second time where possible: text and buffers as they are, a stream (and fetch makes
  * one of everything) by keeping what passes, up to 4 MiB. A stream is this body's own from the beginning: its request is aborted
@@ -18,8 +13,10 @@ interface Aborted {
  */
 export class ReplayableBody {
   readonly #body: Body;
-  readonly #streamed: boolean;
-  readonly #request: Aborted;
+  /** It comes piece by piece, and may not come a second time. */
+  readonly streamed: boolean;
+  /** Ends with the body's error. */
+  readonly #request: Pick<Dispatcher.DispatchController, 'abort'>;
   #passing: AsyncGenerator<Uint8Array> | undefined;
   #kept: Uint8Array[] | undefined = [];
   #size = 0;
@@ -27,12 +24,12 @@ export class ReplayableBody {
   /** Its reader has left it, and this is why it fails from now on. */
   #left = false;
 
-  constructor(body: Dispatcher.DispatchOptions['body'], request: Aborted) {
+  constructor(body: Dispatcher.DispatchOptions['body'], request: Pick<Dispatcher.DispatchController, 'abort'>) {
     this.#body = body ?? null;
-    this.#streamed = isStreamed(this.#body);
+    this.streamed = isStreamed(this.#body);
     this.#request = request;
     // Stays for good: a stream may fail before it is read, or after it was abandoned, without another listener.
-    if (this.#streamed && isNodeStream(this.#body))
+    if (this.streamed && isNodeStream(this.#body))
       this.#body.on('error', (error) => {
         if (!this.#left) request.abort(error);
       });
@@ -40,25 +37,20 @@ export class ReplayableBody {
 
   /** What goes out with the next attempt. */
   next(): Body {
-    if (!this.#streamed) return this.#body;
+    if (!this.streamed) return this.#body;
     if (this.#passing) return Buffer.concat(this.#kept ?? []);
     this.#passing = this.#pass();
     return this.#passing as unknown as Body; // undici takes any async iterable; its types name only some of them
   }
 
-  /** It comes piece by piece, and may not come a second time. */
-  get streamed(): boolean {
-    return this.#streamed;
-  }
-
   /** False while a stream is still being sent, and for one over the limit. */
   get replayable(): boolean {
-    return !this.#streamed || (this.#complete && this.#kept !== undefined);
+    return !this.streamed || (this.#complete && this.#kept !== undefined);
   }
 
   /** No longer read. */
   close(): void {
-    if (!this.#streamed || this.#complete) return;
+    if (!this.streamed || this.#complete) return;
     const body = this.#body;
     if (isNodeStream(body)) body.destroy?.();
     else if (this.#passing) this.#passing.return(undefined).catch(() => undefined);

@@ -5,14 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { ConnectionError } from '../../errors/index.ts';
-import {
-  emit,
-  isObserved,
-  type Observer,
-  type RequestStart,
-  reconcileField,
-  reconcileScope,
-} from '../../observability/telemetry.ts';
+import { emit, isObserved, type RequestStart, reconcileField, reconcileScope } from '../../observability/telemetry.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { toOwnError } from '../transport/connection-errors.ts';
 import { requestName, withoutQuery } from '../transport/wire-request.ts';
@@ -36,8 +29,7 @@ class ReportedRequest extends RelayedRequest {
   constructor(request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
     super(request, handler);
     const { observer, requestTimeoutMs } = request.connection.options;
-    if (isObserved(observer, 'request-start') || isObserved(observer, 'request-end'))
-      this.#start = this.#begin(observer);
+    if (isObserved(observer, 'request-start') || isObserved(observer, 'request-end')) this.#start = began(request);
     if (requestTimeoutMs !== undefined && !request.longRunning)
       this.#timer = setTimeout(() => this.#tooLong(requestTimeoutMs), requestTimeoutMs).unref();
   }
@@ -85,17 +77,6 @@ class ReportedRequest extends RelayedRequest {
     super.fail(own);
   }
 
-  #begin(observer: Observer | undefined): RequestStart {
-    lastId += 1;
-    const { options, connection } = this.request;
-    const { provider, origin, source } = connection;
-    // A redirect may have brought what the server was sent.
-    const path = hideWholeSecrets(withoutQuery(options.path), source.secrets);
-    const start = { requestId: lastId, provider, origin, method: String(options.method), path, ...reconcileField() };
-    emit(observer, 'request-start', start);
-    return start;
-  }
-
   #ended(error: Error | undefined): void {
     clearTimeout(this.#timer);
     if (!this.#start) return;
@@ -112,3 +93,13 @@ class ReportedRequest extends RelayedRequest {
 }
 
 let lastId = 0;
+
+function began({ options, connection }: OutgoingRequest): RequestStart {
+  lastId += 1;
+  const { provider, origin, source } = connection;
+  // A redirect may have brought what the server was sent.
+  const path = hideWholeSecrets(withoutQuery(options.path), source.secrets);
+  const start = { requestId: lastId, provider, origin, method: String(options.method), path, ...reconcileField() };
+  emit(connection.options.observer, 'request-start', start);
+  return start;
+}

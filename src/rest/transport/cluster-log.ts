@@ -32,12 +32,7 @@ export class ClusterLog implements Asker {
   #rejection: string | undefined;
 
   /** `secrets` gives what the cluster has been sent. */
-  constructor(
-    cluster: ClusterOfError,
-    provider: string,
-    options: LogOptions,
-    secrets: () => readonly string[] = () => [],
-  ) {
+  constructor(cluster: ClusterOfError, provider: string, options: LogOptions, secrets: () => readonly string[]) {
     this.#secrets = secrets;
     const { name, profile, server } = cluster;
     this.cluster = cluster;

@@ -14,8 +14,6 @@ import { UnsentError } from './wire-request.ts';
 export interface ClusterFacts extends ClusterOfError {
   /** The profile, or the kubeconfig, names an authority. */
   readonly hasAuthority: boolean;
-  /** For messages: without its login. */
-  readonly proxy?: string | undefined;
 }
 
 /** The errors that came while a connection was being opened: their codes alone do not say it. */

@@ -17,20 +17,15 @@ import { Pools, type PoolsOptions } from './pools.ts';
 import type { ProxyServer } from './proxy.ts';
 import type { AuthorityFile } from './trust.ts';
 
-/** What one connection needs to know: where to, and whose credential. */
-export type Destination = DestinationParts & (PluginCredential | OwnCredential);
-
-/** A plugin's credential, which configs with equal calls share. */
-interface PluginCredential {
-  readonly call: PluginCall;
-  readonly source?: undefined;
-}
-
-/** Of a kubeconfig or a service account: a credential that needs no plugin, this config's alone. */
-interface OwnCredential {
-  readonly call?: undefined;
-  readonly source: CredentialSource;
-}
+/**
+ * What one connection needs to know: where to, and whose credential. That is a plugin's, which configs with equal calls share, or one
+ * that needs no plugin, of a kubeconfig or a service account, which is this config's alone.
+ */
+export type Destination = DestinationParts &
+  (
+    | { readonly call: PluginCall; readonly source?: undefined }
+    | { readonly call?: undefined; readonly source: CredentialSource }
+  );
 
 interface DestinationParts {
   /** For errors: `ClusterProfile fleet/spoke-1`, or `kubeconfig context staging`. */
@@ -88,7 +83,9 @@ export class Connection {
   #idleTimer: NodeJS.Timeout | undefined;
   readonly #onUnused: () => void;
   readonly options: ConnectionOptions;
-  readonly #ended = new AbortController();
+  readonly #end = new AbortController();
+  /** Aborted by `destroy()`: nothing goes out any more. */
+  readonly ended = this.#end.signal;
 
   /** `onUnused` is called when there has been no reference for `idleTimeoutMs`; at once after `retire`. */
   constructor(
@@ -109,11 +106,6 @@ export class Connection {
     const log = new ClusterLog(ofLog, provider, options, () => source.secrets);
     const target = { cluster, authorityFile, origin: this.origin, proxy, provider, ended: this.ended };
     this.pools = new Pools(target, options, log);
-  }
-
-  /** Aborted by `destroy()`: nothing goes out any more. */
-  get ended(): AbortSignal {
-    return this.#ended.signal;
   }
 
   addReference(): void {
@@ -175,8 +167,7 @@ export class Connection {
     const response = { code: statusCode, header };
     const refresh = this.source.afterRejection(rejected, this.rejections, response, log).then((credential) => {
       const { origin, provider } = this;
-      const refreshed = credential !== undefined;
-      emit(this.options.observer, 'rejection', { provider, origin, statusCode, refreshed });
+      emit(this.options.observer, 'rejection', { provider, origin, statusCode, refreshed: credential !== undefined });
       return credential;
     });
     this.#refresh = refresh;
@@ -203,7 +194,7 @@ export class Connection {
   destroy(): void {
     clearTimeout(this.#idleTimer);
     const closed = new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
-    this.#ended.abort(closed);
+    this.#end.abort(closed);
     for (const request of this.#underWay.keys()) request.end(closed);
     this.pools.destroy(closed);
   }

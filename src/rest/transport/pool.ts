@@ -61,16 +61,11 @@ export class Pool {
   readonly #closed = Promise.withResolvers<void>();
 
   /** A pool for `short` requests alone has a bound of sockets: each carries one request, and is soon free for the next. */
-  constructor(
-    origin: string,
-    connect: Connector,
-    options: PoolOptions,
-    { short = false }: { readonly short?: boolean } = {},
-  ) {
+  constructor(origin: string, connect: Connector, options: PoolOptions, kind: 'short' | 'any') {
     this.#origin = origin;
     this.#connect = connect;
     this.#options = options;
-    this.#short = short;
+    this.#short = kind === 'short';
     this.#waiting = new WaitingRequests(options.connectTimeoutMs, () => this.#check());
   }
 
@@ -86,7 +81,7 @@ export class Pool {
       return;
     }
     if (this.#short && this.#waiting.size === 0) this.#limit = shortSockets;
-    this.#waiting.add(request, options);
+    this.#waiting.set(request, options);
     this.#dial(true);
   }
 
@@ -240,8 +235,7 @@ export class Pool {
 const checks = 4;
 
 /** Requests that no socket has taken yet, oldest first. */
-class WaitingRequests {
-  readonly #requests = new Map<PooledRequest, WireRequest>();
+class WaitingRequests extends Map<PooledRequest, WireRequest> {
   /** Milliseconds between two checks. */
   readonly checkMs: number;
   readonly #check: () => void;
@@ -250,35 +244,30 @@ class WaitingRequests {
 
   /** Calls `check` a few times within `patienceMs`, while requests wait. */
   constructor(patienceMs: number, check: () => void) {
+    super();
     this.checkMs = patienceMs / checks;
     // After a blocked event loop the timers come first: read what the servers have sent meanwhile before that.
     this.#check = () => setImmediate(check);
   }
 
-  get size(): number {
-    return this.#requests.size;
-  }
-
-  add(request: PooledRequest, options: WireRequest): void {
+  override set(request: PooledRequest, options: WireRequest): this {
     request.waitsSince ??= performance.now();
-    this.#requests.set(request, options);
     this.#timer ??= setInterval(this.#check, this.checkMs);
+    return super.set(request, options);
   }
 
-  delete(request: PooledRequest): void {
-    this.#requests.delete(request);
-    if (this.#requests.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  [Symbol.iterator](): IterableIterator<[PooledRequest, WireRequest]> {
-    return this.#requests.entries();
+  override delete(request: PooledRequest): boolean {
+    const waited = super.delete(request);
+    if (this.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    return waited;
   }
 
   /** Rejects the requests that `which` selects, by the start of their wait and their position in the queue. */
   fail(error: Error, which: (since: number, index: number) => boolean = () => true): void {
-    const failed = [...this.#requests.keys()].filter(({ waitsSince = 0 }, index) => which(waitsSince, index));
+    const failed = [...this.keys()].filter(({ waitsSince = 0 }, index) => which(waitsSince, index));
     // Requests that come during these calls wait for the next dial.
     for (const request of failed) this.delete(request);
     for (const request of failed) request.onResponseError(undefined, error);

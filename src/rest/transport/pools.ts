@@ -149,8 +149,8 @@ export class Pools {
     const h1 = this.#connector(context, false);
     const h2 = this.#connector(context, true);
     const pair: Pair = {
-      short: new Pool(origin, this.#preferH1(h1, h2), options, { short: true }),
-      longRunning: new Pool(origin, h2, options),
+      short: new Pool(origin, this.#preferH1(h1, h2), options, 'short'),
+      longRunning: new Pool(origin, h2, options, 'any'),
       hasCertificate: keyPair !== undefined,
     };
     this.#pairs.set(keyPair?.identity ?? noCertificate, pair);
