@@ -3,8 +3,7 @@
 import type { PluginPolicy } from '../access/plugin-policy.ts';
 import type { ApiVersion } from '../access/provider.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
-import { openingOf } from '../errors/credentials-error.ts';
-import type { ClusterOfError } from '../errors/index.ts';
+import { type ClusterOfError, openingOf } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Observer } from '../observability/telemetry.ts';
 import type { WarningLimiter } from '../observability/warning-limiter.ts';

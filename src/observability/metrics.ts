@@ -4,7 +4,7 @@
  */
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { checkArgument } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/index.ts';
 import { isFunction, isObject } from '../util/guards.ts';
 import type { Observer, RunEnd } from './telemetry.ts';
 

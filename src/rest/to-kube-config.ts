@@ -1,6 +1,6 @@
 /** A config for another copy of client-node (0.20 to 0.22, 1.x, 2.x), through its public methods only. */
 import type { Agent } from 'node:http';
-import { checkArgument } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/index.ts';
 import { RestConfig } from './rest-config.ts';
 
 /** What every version's `KubeConfig` has. */

@@ -61,6 +61,8 @@ function readModule(file: string): Module {
       for (const { local, imported } of specifiers) {
         scope.set(nameOf(local), { from: from ?? '', name: nameOf(imported) });
       }
+    } else if (statement.type === 'ExportAllDeclaration' && from !== undefined) {
+      for (const name of readModule(from).exports.keys()) exports.set(name, { from, name });
     } else if (statement.type === 'ExportNamedDeclaration' && isNode(statement.declaration)) {
       for (const name of declared(statement.declaration)) {
         scope.set(name, { node: statement });

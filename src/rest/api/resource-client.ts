@@ -1,7 +1,6 @@
 /** Reads and writes the objects of one kind on one API server, as the wire has them: a response is parsed, and not converted. */
 import type { Dispatcher } from 'undici';
-import { checkArgument } from '../../errors/check-argument.ts';
-import { ApiError, ConfigurationError, RequestError } from '../../errors/index.ts';
+import { ApiError, ConfigurationError, checkArgument, RequestError } from '../../errors/index.ts';
 import { reconcileScope } from '../../observability/telemetry.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import { abortable } from '../../util/abortable.ts';

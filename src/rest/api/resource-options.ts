@@ -1,6 +1,6 @@
 /** The options of `config.resource`, and of the calls of a `ResourceClient`. */
 import { z } from 'zod';
-import { checkArgument } from '../../errors/check-argument.ts';
+import { checkArgument } from '../../errors/index.ts';
 import { kindShape, signal, text } from '../../options/option-schemas.ts';
 
 /** The objects of one kind. */
