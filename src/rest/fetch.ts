@@ -8,10 +8,7 @@ import { originRefusal } from './request/paths.ts';
 /** For messages: what `config.fetch` takes. */
 const takes = 'fetch takes a URL of this server, a path such as /api/v1/namespaces, or a Request';
 
-/**
- * Sends it through the dispatcher. A `Request`, the headers and the body may be Node's own or those of any undici: they are not the
- * classes that this package's undici knows, which would send them as `[object Request]`.
- */
+/** `Request`, headers and body may be those of Node or of another undici: this package's own would send them as `[object Request]`. */
 export async function fetchThrough(
   dispatcher: AuthenticatedDispatcher,
   target: unknown,
@@ -27,13 +24,11 @@ export async function fetchThrough(
       throw new RequestError('REQUEST_INVALID', message);
     }
     const body = bodyOf(Reflect.get(init, 'body'));
-    const content = body === undefined ? {} : { body };
-    const settings = { ...init, ...content, dispatcher: dispatcherOf(dispatcher, body) } as OwnRequestInit; // undici checks it
-    // The same interface as the global Response, whose types callers have.
+    const settings = { ...init, body, dispatcher: dispatcherOf(dispatcher, body) } as OwnRequestInit; // undici checks it
     const url = urlOf(text, dispatcher.cluster.server);
     // undici would answer data: and blob: by itself.
     if (!/^https?:$/.test(url.protocol)) throw originRefusal(dispatcher, url.protocol);
-    return (await fetch(url, settings)) as unknown as Response;
+    return (await fetch(url, settings)) as unknown as Response; // the same interface, whose types callers have
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     if (cause instanceof CredentialsError) throw cause;
@@ -79,20 +74,8 @@ function urlOf(text: string, server: string): URL {
   return url;
 }
 
-interface RequestLike {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Iterable<readonly [string, string]>;
-  readonly body?: unknown;
-  readonly signal?: unknown;
-  readonly redirect?: unknown;
-}
-
-function isRequest(value: unknown): value is RequestLike {
-  if (typeof value !== 'object' || value === null || !('url' in value && 'method' in value && 'headers' in value)) {
-    return false;
-  }
-  const { url, method, headers } = value;
+function isRequest(value: unknown): value is Request {
+  const { url, method, headers } = Object(value);
   return typeof url === 'string' && typeof method === 'string' && Symbol.iterator in Object(headers);
 }
 
@@ -103,16 +86,10 @@ function readTarget(target: unknown): { readonly text: string; readonly init: ob
   throw new RequestError('REQUEST_INVALID', `the request cannot be sent: ${takes}, and was given ${kindOf(target)}`);
 }
 
-function fieldsOf(request: RequestLike): object {
+function fieldsOf(request: Request): object {
+  // The rest of a Request, such as `cache` and `referrer`, is for pages.
   const { method, headers, body, signal, redirect } = request;
-  return {
-    method,
-    headers: [...headers],
-    ...(body ? { body, duplex: 'half' } : {}),
-    ...(signal ? { signal } : {}),
-    // The rest of a Request, such as `cache` and `referrer`, is for pages.
-    ...(redirect ? { redirect } : {}),
-  };
+  return { method, headers: [...headers], body, duplex: 'half', signal, redirect };
 }
 
 /** undici would send an object of no class that it knows as its name: `[object Object]`. */
