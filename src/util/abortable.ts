@@ -7,11 +7,9 @@
 export async function abortable<T>(work: () => T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work();
   signal.throwIfAborted();
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
   const started = async () => work();
   try {
     // The race handles both promises, so that the loser is not an unhandled rejection.
@@ -70,13 +68,10 @@ export const systemTimers: Timers = {
 
 /** Resolves after `ms` milliseconds. Rejects with the signal's reason if that comes first, and leaves no timer. */
 export async function pause(ms: number, signal: AbortSignal, timers = systemTimers): Promise<void> {
-  let cancel = () => {};
-  const passed = () =>
-    new Promise<void>((resolve) => {
-      cancel = timers.after(ms, resolve);
-    });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = timers.after(ms, resolve);
   try {
-    await abortable(passed, signal);
+    await abortable(() => promise, signal);
   } finally {
     cancel();
   }

@@ -26,9 +26,7 @@ export function tryParseJson(text: string): unknown {
   }
 }
 
-/**
- * The code of an error, or of its first cause with one, as a log field: `PLUGIN_TIMEOUT`, `ECONNREFUSED`. Empty if there is none.
- */
+/** The code of an error, or of its first cause with one, as a log field: `PLUGIN_TIMEOUT`, `ECONNREFUSED`. Empty if there is none. */
 export function codeFieldOf(error: unknown): { readonly code?: string } {
   try {
     let one = error;

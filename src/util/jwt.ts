@@ -1,16 +1,9 @@
 /** What a JWT says of itself. Nothing of it is verified. */
 import { tryParseJson } from './guards.ts';
 
-export interface JwtClaims {
-  readonly iss?: unknown;
-  readonly sub?: unknown;
-  readonly aud?: unknown;
-  readonly exp?: unknown;
-  readonly nbf?: unknown;
-  readonly iat?: unknown;
-}
+type JwtClaims = { readonly [Name in 'iss' | 'sub' | 'aud' | 'exp' | 'nbf' | 'iat']?: unknown };
 
-/** `undefined` if it is no JWT. Verifies nothing. */
+/** `undefined` if it is no JWT. */
 export function claimsOfJwt(token: string): JwtClaims | undefined {
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? [];
   if (payload === undefined) return undefined;
@@ -18,7 +11,7 @@ export function claimsOfJwt(token: string): JwtClaims | undefined {
   return claims === undefined ? undefined : Object(claims);
 }
 
-/** When a JWT expires, in milliseconds since 1970; `undefined` if it is no JWT or has no `exp`. Verifies nothing. */
+/** When a JWT expires, in milliseconds since 1970; `undefined` if it is no JWT or has no `exp`. */
 export function expiryOfJwt(token: string): number | undefined {
   return timeOfClaim(claimsOfJwt(token)?.exp);
 }

@@ -1,3 +1,4 @@
+/** Watches a file, and takes its content when it is stable. */
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { errnoOf } from './guards.ts';
@@ -14,14 +15,14 @@ export type Reading = { readonly text: string } | { readonly code: string };
  * caller has read. Returns the function that stops it.
  */
 export function watchFile(path: string, before: string, changed: (reading: Reading) => void): () => void {
-  const file = new SettledFile(path, before);
+  const look = settledFile(path, before);
   let stopped = false;
   let timer: NodeJS.Timeout;
   const later = () => {
-    timer = setTimeout(look, lookMs).unref();
+    timer = setTimeout(poll, lookMs).unref();
   };
-  const look = async () => {
-    const reading = await file.look();
+  const poll = async () => {
+    const reading = await look();
     if (stopped) return;
     later();
     if (reading) changed(reading);
@@ -33,27 +34,18 @@ export function watchFile(path: string, before: string, changed: (reading: Readi
   };
 }
 
-/** Accepts the content of a file after two identical reads, so that a file is not used while it is being written. */
-export class SettledFile {
-  readonly #path: string;
-  #accepted: Reading;
-  #last: Reading | undefined;
-
-  /** `before` is the content that was accepted last. */
-  constructor(path: string, before: string) {
-    this.#path = path;
-    this.#accepted = { text: before };
-  }
-
-  /** Returns the content if it is stable and differs from what was accepted last. */
-  async look(): Promise<Reading | undefined> {
-    const now = await read(this.#path);
-    const isStable = isDeepStrictEqual(this.#last, now);
-    this.#last = now;
-    if (!isStable || isDeepStrictEqual(this.#accepted, now)) return undefined;
-    this.#accepted = now;
+/** Each look returns the content if it is new, and was the same at the look before: a file is not used while it is being written. */
+export function settledFile(path: string, before: string): () => Promise<Reading | undefined> {
+  let accepted: Reading = { text: before };
+  let last: Reading | undefined;
+  return async () => {
+    const now = await read(path);
+    const isStable = isDeepStrictEqual(last, now);
+    last = now;
+    if (!isStable || isDeepStrictEqual(accepted, now)) return undefined;
+    accepted = now;
     return now;
-  }
+  };
 }
 
 async function read(path: string): Promise<Reading> {

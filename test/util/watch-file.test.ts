@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { SettledFile } from '../../src/util/watch-file.ts';
+import { settledFile } from '../../src/util/watch-file.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
 type Step = (path: string) => Promise<void>;
@@ -58,10 +58,10 @@ describe('a watched file', () => {
     test(what, async (t) => {
       const path = join(await temporaryFolder(t), 'file');
       await writeFile(path, 'before');
-      const file = new SettledFile(path, 'before');
+      const look = settledFile(path, 'before');
       for (const [index, step] of steps.entries()) {
         await step(path);
-        const reading = await file.look();
+        const reading = await look();
         const seen = reading && ('text' in reading ? reading.text : reading.code);
         assert.equal(seen, expected[index], `look ${index + 1}`);
       }
