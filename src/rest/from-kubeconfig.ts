@@ -166,8 +166,8 @@ function unreadable(paths: readonly string[], message: string): never {
   throw new ConfigurationError('KUBECONFIG_INVALID', where, [{ path: '', message }]);
 }
 
-/** @internal Where it is looked for. */
-export interface DefaultPlaces {
+/** Where it is looked for. A test looks somewhere else. */
+interface DefaultPlaces {
   readonly env: NodeJS.ProcessEnv;
   /** `~/.kube/config`, if there is a home. */
   readonly kubeconfig: () => string | undefined;

@@ -15,13 +15,7 @@ import type { KindOf, KubernetesObject, TypeOf } from './api/kubernetes-object.t
 import { ResourceClient, type ResourceServer } from './api/resource-client.ts';
 import type { ResourceOptions } from './api/resource-options.ts';
 import { fetchThrough } from './fetch.ts';
-import {
-  type DefaultPlaces,
-  type KubeconfigOptions,
-  type KubeconfigSource,
-  readDefault,
-  readKubeconfig,
-} from './from-kubeconfig.ts';
+import { type KubeconfigOptions, type KubeconfigSource, readDefault, readKubeconfig } from './from-kubeconfig.ts';
 import { generatedClient } from './generated-client.ts';
 import { createHttpAgent, isWatch, watchesOf } from './http-agent.ts';
 import { KubeConfigFace } from './kube-config-face.ts';
@@ -60,7 +54,7 @@ export class RestConfig extends KubeConfigFace {
     Object.freeze(this);
   }
 
-  /** @internal For `CredentialProviders.getConfig`. */
+  /** @internal For `CredentialProviders.getConfig`, and for tests. */
   static create(parts: RestConfigParts): RestConfig {
     return new RestConfig(parts);
   }
@@ -109,11 +103,8 @@ export class RestConfig extends KubeConfigFace {
    * @example
    * const hub = RestConfig.fromDefault();
    */
-  static fromDefault(options?: KubeconfigOptions): RestConfig;
-  /** @internal For tests: somewhere else. */
-  static fromDefault(options: KubeconfigOptions, places: DefaultPlaces): RestConfig;
-  static fromDefault(options: KubeconfigOptions = {}, places?: DefaultPlaces): RestConfig {
-    return new RestConfig(readDefault(options, places));
+  static fromDefault(options: KubeconfigOptions = {}): RestConfig {
+    return new RestConfig(readDefault(options));
   }
 
   /** What its writes would have changed, if it is a preview. */

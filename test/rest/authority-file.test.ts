@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { request } from 'undici';
 import { type KubeconfigOptions, RestConfig } from '../../src/index.ts';
+import { readDefault } from '../../src/rest/from-kubeconfig.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { createH2Server } from '../fixtures/config-at.ts';
 import { kubeconfig, namespaces } from '../fixtures/kubeconfigs.ts';
@@ -149,7 +150,8 @@ describe("a cluster's authority in a file", () => {
     await writeFile(join(folder, 'token'), 'mine');
     const { hostname, port } = new URL(url);
     const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
-    const config = RestConfig.fromDefault(options, { env, kubeconfig: () => undefined, serviceAccount: folder });
+    const places = { env, kubeconfig: () => undefined, serviceAccount: folder };
+    const config = RestConfig.create(readDefault(options, places));
     t.after(() => config.close());
     assert.equal(await namespaces(config), 0);
     show(after);

@@ -3,6 +3,7 @@ import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type KubeconfigOptions, RestConfig } from '../../src/index.ts';
+import { readDefault } from '../../src/rest/from-kubeconfig.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
 import { homeKubeconfig } from '../../src/util/folders.ts';
 import { startCluster } from '../fixtures/fleet.ts';
@@ -22,7 +23,7 @@ async function startMachine(t: TestContext) {
   };
   const load = (env: NodeJS.ProcessEnv, options: KubeconfigOptions = {}) => {
     const machine = { env, kubeconfig: () => join(home, '.kube', 'config'), serviceAccount };
-    const config = RestConfig.fromDefault({ logger, ...options }, machine);
+    const config = RestConfig.create(readDefault({ logger, ...options }, machine));
     t.after(() => config.close());
     return config;
   };
@@ -108,7 +109,7 @@ describe('RestConfig.fromDefault', () => {
       homeKubeconfig(() => {
         throw new Error('ENOENT: no such user');
       });
-    const load = (env: NodeJS.ProcessEnv) => RestConfig.fromDefault({}, { env, kubeconfig, serviceAccount });
+    const load = (env: NodeJS.ProcessEnv) => RestConfig.create(readDefault({}, { env, kubeconfig, serviceAccount }));
     const config = load({ KUBECONFIG: await write('config', 'https://named') });
     t.after(() => config.close());
     assert.equal(config.access.cluster.server, 'https://named');
