@@ -34,7 +34,7 @@ export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, 'wat
 }
 
 /** @internal */
-type KubeconfigSettings = ReturnType<typeof parseOptions> & { readonly context: string | undefined };
+type KubeconfigSettings = ReturnType<typeof parseKubeconfigOptions>;
 
 /** @internal Reads a kubeconfig. Throws a `ConfigurationError`. */
 export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): RestConfigParts {
@@ -60,17 +60,16 @@ function readPart(texts: readonly KubeconfigText[], context: string | undefined)
 }
 
 /** @internal Throws a `ConfigurationError` (`OPTION_INVALID`). */
-export function parseKubeconfigOptions(given: KubeconfigOptions): KubeconfigSettings {
+export function parseKubeconfigOptions(given: KubeconfigOptions) {
   checkArgument('RestConfig', 'options', given, isObject, 'an object: { context }');
   const { context, ...options } = given;
-  if (context !== undefined && typeof context !== 'string')
-    throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'context', message: 'must be a name' }]);
+  checkArgument('RestConfig', 'context', context, isStringOrNone, 'a name');
   return { ...parseOptions(options), context };
 }
 
 /** @internal The parts of a config that shares nothing with others. */
 export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings): RestConfigParts {
-  const { access, authorityFile, context, exec, impersonation, namespace, origin, proxyUrl, staticUser, user } = parsed;
+  const { access, authorityFile: file, context, exec, impersonation, namespace, origin, proxyUrl, staticUser } = parsed;
   const { cluster, ignored, provider } = access;
   // A credential that is never sent is a surprise. Kubeconfigs often have two, of which one wins.
   const level = cluster.server.startsWith('http:') ? 'warn' : 'debug';
@@ -82,10 +81,7 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
   const to = {
     name,
     cluster,
-    authorityFile:
-      authorityFile === undefined || authority === undefined
-        ? undefined
-        : new AuthorityFile(resolve(authorityFile), authority, settings.clock),
+    authorityFile: file && authority ? new AuthorityFile(resolve(file), authority, settings.clock) : undefined,
     provider,
     impersonation,
     ...(proxyUrl === undefined ? {} : { proxyUrl }),
@@ -104,7 +100,7 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
   const stop = new AbortController();
   return {
     name: context,
-    user,
+    user: parsed.user,
     namespace,
     access,
     destination,
@@ -114,12 +110,14 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
   };
 }
 
+const isStringOrNone = (value: unknown) => value === undefined || isString(value);
+
 /** The fields of a source, for callers without types, or with an environment variable that is empty. */
 const sourceFields: Readonly<Record<string, readonly [isRight: (value: unknown) => boolean, message: string]>> = {
   path: [isText, "must be a file's path, not empty"],
   paths: [isTexts, 'must be a list of paths'],
   text: [isString, 'must be text'],
-  directory: [(value) => value === undefined || isString(value), 'must be a path'],
+  directory: [isStringOrNone, 'must be a path'],
 };
 
 function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
