@@ -13,7 +13,7 @@ import type { Logger } from '../observability/logger.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options/options.ts';
 import { homeKubeconfig } from '../util/folders.ts';
 import { errnoOf, isObject, isString, isText, isTexts } from '../util/guards.ts';
-import { credentialFiles, type RestConfigParts } from './rest-config-parts.ts';
+import type { RestConfigParts } from './rest-config-parts.ts';
 import type { Destination } from './transport/connection.ts';
 import { Connections } from './transport/connections.ts';
 import { AuthorityFile } from './transport/trust.ts';
@@ -106,7 +106,7 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
     destination,
     connections: new Connections({ ...settings, signal: stop.signal }),
     stop,
-    credentialFiles: credentialFiles(staticUser),
+    staticUser,
   };
 }
 

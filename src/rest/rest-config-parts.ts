@@ -1,5 +1,4 @@
-/** The parts of a RestConfig, and what it exposes of them: a kubeconfig for kubectl, a line for logs, its credential. */
-
+/** The parts of a RestConfig, and what it exposes of them: a kubeconfig for kubectl, its credential. */
 import { inspect } from 'node:util';
 import { extensionNames } from '../access/extensions.ts';
 import type { ImpersonationConfig } from '../access/impersonation.ts';
@@ -9,27 +8,20 @@ import type { Credential } from '../exec/credential.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { Preview } from './request/previewed-writes.ts';
 import type { Destination } from './transport/connection.ts';
-import type { ClusterFacts } from './transport/connection-errors.ts';
 import type { Connections } from './transport/connections.ts';
-
-/** @internal The paths of a credential that needs no plugin, named as in a kubeconfig. */
-export function credentialFiles({ tokenFile, certificate, key }: StaticUser): Readonly<Record<string, string>> {
-  return {
-    ...(tokenFile === undefined ? {} : { tokenFile }),
-    ...(certificate && 'file' in certificate ? { 'client-certificate': certificate.file } : {}),
-    ...(key && 'file' in key ? { 'client-key': key.file } : {}),
-  };
-}
 
 /** @internal A kubeconfig for kubectl, as JSON. */
 export function exportKubeconfig(parts: RestConfigParts): string {
-  const { name, user, namespace, access, destination, credentialFiles } = parts;
+  const { name, user, namespace, access, destination, staticUser = {} } = parts;
+  const { tokenFile, certificate, key } = staticUser;
   const { user: as, uid, groups, extra }: Partial<ImpersonationConfig> = destination.impersonation ?? {};
   const { config, ...cluster } = toExecCluster(access.cluster, access.exec?.config);
   const extensions = [{ name: extensionNames.config, extension: config }];
   const credential = {
     ...(access.exec ? { exec: execFields(access.exec) } : {}),
-    ...credentialFiles,
+    tokenFile,
+    'client-certificate': certificate && 'file' in certificate ? certificate.file : undefined,
+    'client-key': key && 'file' in key ? key.file : undefined,
     as,
     'as-uid': uid,
     'as-groups': groups,
@@ -51,20 +43,6 @@ function execFields(exec: ResolvedExec) {
   return { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode };
 }
 
-/** @internal What `inspect` shows of a config. */
-export function shownInLogs(
-  { provider, cluster, exec }: ConfigAccess,
-  { cluster: { name, profile }, state }: { readonly cluster: ClusterFacts; readonly state: string },
-): object {
-  return {
-    ...(profile === undefined ? { name } : { profile }),
-    server: cluster.server,
-    provider,
-    ...(exec ? { command: exec.command } : {}),
-    state,
-  };
-}
-
 /** @internal What a RestConfig is made of. */
 export interface RestConfigParts {
   /** Of its cluster and context. */
@@ -78,8 +56,8 @@ export interface RestConfigParts {
   readonly stop?: AbortController;
   /** Collects what its writes would have changed: none of them is done. */
   readonly preview?: Preview | undefined;
-  /** Of a kubeconfig: the paths of a credential that needs no plugin, named as there. */
-  readonly credentialFiles?: Readonly<Record<string, string>>;
+  /** Of a kubeconfig: its user. */
+  readonly staticUser?: StaticUser;
 }
 
 /** A credential for a program with an HTTP client of its own. It prints as `[credential]`, and spreading it copies nothing. */

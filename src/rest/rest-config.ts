@@ -22,7 +22,7 @@ import { KubeConfigFace } from './kube-config-face.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { refuseInPreview } from './request/preview.ts';
 import type { Preview } from './request/previewed-writes.ts';
-import { ConfigCredential, exportKubeconfig, type RestConfigParts, shownInLogs } from './rest-config-parts.ts';
+import { ConfigCredential, exportKubeconfig, type RestConfigParts } from './rest-config-parts.ts';
 import { webSocketOptions } from './web-socket.ts';
 
 /**
@@ -163,7 +163,11 @@ export class RestConfig extends KubeConfigFace {
 
   /** For logs: a few lines, without a certificate, a variable or anything of client-node's. */
   [inspect.custom](_depth: number, options: InspectOptions): string {
-    const shown = shownInLogs(this.access, this.#dispatcher);
+    const { provider, cluster, exec } = this.access;
+    const { profile, name } = this.#dispatcher.cluster;
+    const of = profile === undefined ? { name } : { profile };
+    const command = exec ? { command: exec.command } : {};
+    const shown = { ...of, server: cluster.server, provider, ...command, state: this.#dispatcher.state };
     return `RestConfig ${inspect(shown, { ...options, breakLength: 80, compact: false })}`;
   }
 
