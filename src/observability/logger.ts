@@ -13,7 +13,7 @@ export interface Logger {
 
 /** Prints warnings, and nothing else. */
 export const defaultLogger: Logger = {
-  warn: (fields, message) => print(message, codeIn(fields)),
+  warn: (fields, message) => print(message, Reflect.get(fields, 'code')),
 };
 
 /** How many different messages are remembered, so that they are not repeated. */
@@ -28,13 +28,9 @@ export function warnOnStderr(message: string): void {
   print(message);
 }
 
-function print(message: string, code?: string): void {
-  const shown = code === undefined ? '' : ` [${code}]`;
+function print(message: string, code?: unknown): void {
+  const shown = typeof code === 'string' ? ` [${code}]` : '';
   console.warn(`clusterprofile-credentials${shown}: ${oneLine(message, maxMessageBytes)}`);
-}
-
-function codeIn(fields: object): string | undefined {
-  return 'code' in fields && typeof fields.code === 'string' ? fields.code : undefined;
 }
 
 /** The longest message and the longest field for a logger, in bytes. */
@@ -43,9 +39,8 @@ const maxFieldBytes = 1024;
 
 /** Every text for a logger goes through here: profiles, servers and plugins must neither forge nor flood log lines. */
 function oneLine(text: string, maxBytes: number): string {
-  const near = text.length <= 2 * maxBytes ? text : `${text.slice(0, maxBytes)}${text.slice(-maxBytes)}`;
   // Keeps text of several lines readable, such as a plugin's stderr.
-  return printable(near.replaceAll('\n', '\\n'), maxBytes);
+  return printable(text.replaceAll('\n', '\\n'), maxBytes);
 }
 
 function withPlainTexts(fields: object): object {
