@@ -35,8 +35,7 @@ export {
   type StatusCause,
 } from './errors/index.ts';
 export type { Logger } from './observability/logger.ts';
-export type { MetricsRegistry } from './observability/metrics.ts';
-export { CredentialMetrics } from './observability/metrics.ts';
+export { CredentialMetrics, type MetricsRegistry } from './observability/metrics.ts';
 export type { CredentialProvidersOptions } from './options/options.ts';
 export type { GetConfigOptions } from './providers/config-options.ts';
 export { CredentialProviders, type ProviderFileChange } from './providers/credential-providers.ts';

@@ -205,9 +205,8 @@ export class ApiError extends CredentialsError {
 
   /** @internal The same, with what to do about it. */
   withAdvice(advice: string): ApiError {
-    const { code, message, statusCode, reason, causes, retryAfterMs, profile, server } = this;
-    const cluster = { profile, server };
-    return new ApiError(code, `${message}: ${advice}`, { statusCode, reason, causes, retryAfterMs, cluster });
+    const { code, message, statusCode, reason, causes, retryAfterMs } = this;
+    return new ApiError(code, `${message}: ${advice}`, { statusCode, reason, causes, retryAfterMs, cluster: this });
   }
 }
 

@@ -183,6 +183,7 @@ export const answerTimeoutMs = 60_000;
 /** A signal that aborts with another one, or with `API_TIMEOUT` when the time that was set last has passed. */
 export class Deadline {
   readonly #clock: Timers;
+  readonly signal = this.#controller.signal;
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
   readonly #onAbort = () => this.#controller.abort(this.#outer?.reason);
@@ -193,10 +194,6 @@ export class Deadline {
     this.#outer = outer;
     if (outer?.aborted) this.#onAbort();
     else outer?.addEventListener('abort', this.#onAbort, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** Aborts in `ms` milliseconds, and not at the time that was set before. */

@@ -117,14 +117,9 @@ export function keyOf({ metadata }: KubernetesObject): string {
 }
 
 /** The same for an object that may not exist. */
-export function keyOfName({
-  name,
-  namespace,
-}: {
-  readonly name: string;
-  readonly namespace?: string | undefined;
-}): string {
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+export function keyOfName(object: { readonly name: string; readonly namespace?: string | undefined }): string {
+  const { name, namespace } = object;
+  return namespace ? `${namespace}/${name}` : name;
 }
 
 /** An object of a kind without a model: its fields beside `metadata` are unknown. */
