@@ -20,14 +20,8 @@ export function checkArgument(
   ]);
 }
 
-/**
- * Returns the signal of `{ signal }`.
- * @throws {ConfigurationError} `OPTION_INVALID` if it is not one
- */
-export function signalOf(
-  where: string,
-  options: { readonly signal?: AbortSignal | undefined },
-): AbortSignal | undefined {
+/** Returns the signal of `{ signal }`. @throws {ConfigurationError} `OPTION_INVALID` if it is not one */
+export function signalOf(where: string, options: { readonly signal?: AbortSignal | undefined }) {
   checkArgument(where, 'options', options, isObject, 'an object: { signal }');
   const { signal } = options;
   checkArgument(where, 'signal', signal, (value) => value === undefined || isSignal(value), 'an AbortSignal');

@@ -31,10 +31,7 @@ export abstract class CredentialsError extends Error {
   /** The URL of the cluster's API server, if known. */
   declare readonly server: string | undefined;
 
-  /**
-   * Messages quote profiles, servers and plugins, which must not forge or flood log lines. So a message is one line, and only
-   * `moreLines` add further ones.
-   */
+  /** Messages quote profiles, servers and plugins, which must not forge or flood log lines: only `moreLines` add to the first line. */
   constructor(
     name: string,
     code: ErrorCode,

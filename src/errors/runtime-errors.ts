@@ -1,5 +1,4 @@
 /** The errors of plugins, requests, connections, API servers and fleets: what goes wrong while a program runs. */
-
 import { printable } from '../util/printable.ts';
 import {
   type ApiErrorCode,

@@ -3,7 +3,6 @@
  * rejects; neither may end the process, or break what this package is doing. If a failure has consequences, as that of `reconcile`
  * has, the function is called there.
  */
-
 import { redact } from '../redaction/known-secrets.ts';
 import { codeFieldOf } from '../util/guards.ts';
 
@@ -35,10 +34,7 @@ export function callCatching(callback: () => unknown, failed: (error: unknown) =
 /** What a caller's function returned, or why that cannot be used. */
 export type Answer<T> = { readonly value: T } | { readonly problem: string };
 
-/**
- * Calls a caller's function for its value. `read` checks the value, and throws if it cannot be used. A promise is refused: the value
- * is needed at once.
- */
+/** Calls a caller's function for its value, which `read` checks, by throwing. It is needed at once, so a promise is refused. */
 export function askSafely<T>(callback: () => unknown, read: (returned: unknown) => T): Answer<T> {
   try {
     const returned = callback();

@@ -2,7 +2,6 @@
  * Metrics of plugin runs and credentials in the caller's prom-client registry. No label has a cluster's name: a fleet would have too many
  * series. It must not know how a plugin is run or a request is sent.
  */
-
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { checkArgument } from '../errors/index.ts';
 import { isFunction, isObject } from '../util/guards.ts';
@@ -191,10 +190,7 @@ export interface MetricsRegistry {
 export class MetricFactory {
   readonly #registers: Registry[];
 
-  /**
-   * @param where - the class whose metrics these are, for messages
-   * @throws {ConfigurationError} if `options` has no registry
-   */
+  /** `where` is the class whose metrics these are. @throws {ConfigurationError} if `options` has no registry */
   constructor(where: string, options: { readonly registry: MetricsRegistry }) {
     checkArgument(where, 'options', options, isObject, 'an object: { registry }');
     const { registry } = options;

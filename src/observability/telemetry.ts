@@ -2,7 +2,6 @@
  * Internal events, reported to one observer (metrics), and on `diagnostics_channel` for spans and logs, with the reconcile that they
  * belong to. No event contains a secret. A cluster is identified by the origin of its server, a refused profile by its name.
  */
-
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Channel, channel } from 'node:diagnostics_channel';
 import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from '../errors/index.ts';
@@ -72,9 +71,7 @@ export interface PoolChanged {
   readonly hasCertificate: boolean;
 }
 
-/**
- * A request begins. A replay after a 401 and a retry without a pause belong to it; a retry after a pause is a request of its own.
- */
+/** A request begins. A replay after a 401 and a retry without a pause belong to it; a retry after a pause is a request of its own. */
 export interface RequestStart {
   /** Joins a start and its end. */
   readonly requestId: number;
@@ -150,7 +147,6 @@ export function isRefusal(code: ProfileErrorCode): boolean {
   return code.endsWith('_NOT_ALLOWED') || code === 'SERVER_INSECURE' || code === 'PROFILE_TOO_LARGE';
 }
 
-/** The state of an error in metrics. */
 export function stateOf(code: PluginErrorCode): RunState {
   switch (code) {
     case 'PLUGIN_NOT_FOUND':

@@ -98,10 +98,7 @@ export class WarningLimiter {
     this.#clock = clock;
   }
 
-  /**
-   * A problem is active. One that is over the limit is logged as soon as the limit allows it. Returns false if it has been warned about
-   * before.
-   */
+  /** A problem is active. Over the limit, it is logged as soon as the limit allows it. Returns false if it is known already. */
   add(subject: Subject, kind: WarningKind, warning: Warning): boolean {
     const { code, message } = warning;
     const key = keyOf(warning);

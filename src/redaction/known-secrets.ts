@@ -1,5 +1,4 @@
 /** Hides secrets in a text: the known ones of a plugin's configuration, its environment and its answer, and what looks like one. */
-
 import { stripVTControlCharacters } from 'node:util';
 import { printableLines } from '../util/printable.ts';
 import { hideShapes, isErrorCode, isSecretName, isSecretVariable, isWordy, secretsIn } from './secret-shapes.ts';
@@ -50,10 +49,7 @@ function secretsInside(value: string): readonly string[] {
 
 const distinct = (secrets: readonly string[]) => [...new Set(secrets)].filter((secret) => secret !== '');
 
-/**
- * The values of arguments that must not be shown: `--client-secret value`, `--password=value`, `-u name:value`, and what is seen
- * to be a secret in any other argument.
- */
+/** The secrets of arguments: `--client-secret value`, `--password=value`, `-u name:value`, and what looks like one in any other. */
 export function secretsOfArguments(args: readonly string[]): readonly string[] {
   return distinct([...args.flatMap(valueOfFlag), ...args.flatMap(secretsInside)]);
 }

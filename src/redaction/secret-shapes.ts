@@ -69,10 +69,7 @@ export function isErrorCode(word: string): boolean {
 /** Whether it may be a word of a sentence. A password of letters only is one too: it is hidden only if it cannot be a sentence. */
 const isPlainWord = (word: string) => /^[A-Za-z]?[a-z]*\W*$/.test(word);
 
-/**
- * Whether a text is made of words and small numbers, as names, paths and messages are, and not of chance, as tokens are:
- * `WorkloadIdentityCredential`, `default/spoke-1`, `https://sts.example.dev`.
- */
+/** Made of words and small numbers, as names, paths and messages are, not of chance as tokens: `WorkloadIdentityCredential`, `a/spoke-1`. */
 export function isWordy(text: string): boolean {
   return text.split(/[^A-Za-z0-9]+/).every((part) => {
     if (part.length <= 4) return true;

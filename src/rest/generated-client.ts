@@ -80,10 +80,7 @@ function observe<T>(promise: Promise<T>): Observable<T> {
   return observable as Observable<T>; // as said above
 }
 
-/**
- * A header that this package adds to answers that are errors: an `ApiException` prints its headers, and so says which cluster it
- * is about, and why a credential was refused.
- */
+/** A header that is added to errors: an `ApiException` prints its headers, and so its cluster, and why a credential was refused. */
 const explanation = 'clusterprofile-credentials';
 
 async function send(

@@ -89,10 +89,7 @@ function endToEnd(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
 /** The ends of connections that clients have, by those that this process reads. */
 const clientEnds = new WeakMap<object, Duplex>();
 
-/**
- * Connects to a server in this process. The connection acts as a verified TLS socket for clients that look: the one to the cluster behind it
- * has been verified.
- */
+/** Connects to a server in this process, with what clients take for a verified TLS socket: the one to the cluster is verified. */
 function connectTo(server: Server): Duplex {
   const [client, served] = duplexPair();
   clientEnds.set(served, client);

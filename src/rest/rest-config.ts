@@ -1,7 +1,4 @@
-/**
- * A resolved access and its connections come in, a client-node KubeConfig goes out whose requests are authenticated.
- * It must not know how a credential is got.
- */
+/** An access and its connections come in, a KubeConfig with authenticated requests goes out. It must not know how a credential is got. */
 import type { Agent } from 'node:http';
 import { type InspectOptions, inspect } from 'node:util';
 import type { ApiConstructor, ApiType, KubeConfig, RequestContext } from '@kubernetes/client-node';
@@ -82,10 +79,9 @@ export class RestConfig extends KubeConfigFace {
   }
 
   /**
-   * Gives a config for one context of an ordinary kubeconfig. Uses the token, tokenFile, user name or certificate of its user, else its `exec`
-   * (client-go's order), else no credential. `as` and its
-   * companions are sent, and the context's namespace is that of objects which name none. Nothing is shared with other configs:
-   * after `close()` connections and plugin runs end with the last open stream.
+   * Gives a config for one context of an ordinary kubeconfig. Uses the token, tokenFile, user name or certificate of its user, else its
+   * `exec` (client-go's order), else no credential. `as` and its companions are sent, and the context's namespace is that of objects
+   * which name none. Nothing is shared with other configs: after `close()` connections and plugin runs end with the last open stream.
    *
    * @throws {ConfigurationError} `KUBECONFIG_*`, or `OPTION_INVALID`
    * @example
@@ -248,10 +244,7 @@ export class RestConfig extends KubeConfigFace {
     return this.getCurrentUser();
   }
 
-  /**
-   * A kubeconfig, as JSON, that kubectl can use: the exec config, the exec extension and the paths of credentials are in it.
-   * It holds no credential: a token, a password, a key and the login of a proxy are left out.
-   */
+  /** A kubeconfig for kubectl, as JSON: exec config, its extension, paths of credentials, but no token, password, key or login of a proxy. */
   override exportConfig(): string {
     return exportKubeconfig(this.#parts);
   }

@@ -74,10 +74,7 @@ export class ApiServer {
     this.url = withoutLastSlashes(this.#dispatcher.cluster.server);
   }
 
-  /**
-   * Gets `path`, which begins with a slash: the answer, whatever its status. `gzip` accepts a compressed one, unless the server is on
-   * this machine.
-   */
+  /** Gets `path`, which begins with a slash: the answer, whatever its status. `gzip` has no effect on a server on this machine. */
   get(path: string, { signal, gzip = false, accept = 'application/json' }: GetOptions): Promise<StreamedResponse> {
     const { origin, hostname, pathname, search } = new URL(`${this.url}${path}`);
     const packed = gzip && !isLoopback(hostname);
@@ -183,12 +180,13 @@ export const answerTimeoutMs = 60_000;
 /** A signal that aborts with another one, or with `API_TIMEOUT` when the time that was set last has passed. */
 export class Deadline {
   readonly #clock: Timers;
-  readonly signal = this.#controller.signal;
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
   readonly #onAbort = () => this.#controller.abort(this.#outer?.reason);
+  readonly signal = this.#controller.signal;
   #cancel = () => {};
 
+  /** Without `AbortSignal.any`, which leaves something at `outer` for each request in Node 22. */
   constructor(clock: Timers, outer?: AbortSignal) {
     this.#clock = clock;
     this.#outer = outer;
@@ -215,11 +213,7 @@ export class Deadline {
   }
 }
 
-/**
- * Runs one request, and reads its response, within `ms` milliseconds.
- *
- * @throws {ApiError} `API_TIMEOUT` with `message` when the time has passed
- */
+/** Runs one request within `ms` milliseconds. @throws {ApiError} `API_TIMEOUT` with `message` when they have passed */
 export async function within<T>(
   clock: Timers,
   ms: number,

@@ -1,10 +1,7 @@
 /** Kubernetes objects as the wire has them, and their types by `apiVersion` and `kind`. */
 import type * as models from '@kubernetes/client-node';
 
-/**
- * A time as the wire has it (RFC 3339): a string in every way. Only `WireInput` tells the two apart, since it takes a `Date` for a time
- * and not for other strings.
- */
+/** A time as the wire has it (RFC 3339): a string in every way. Only `WireInput` tells the two apart: it takes a `Date` for a time. */
 export type Time = string & Record<never, never>;
 
 /** Any object of the Kubernetes API. Times are strings (RFC 3339), as they come. */

@@ -60,10 +60,7 @@ interface Call {
   readonly contentType?: string;
 }
 
-/**
- * The objects of one kind on one cluster. Every method rejects with an `ApiError` `API_STATUS` if the server refuses, which has
- * its `statusCode`, `reason` and `causes`.
- */
+/** The objects of one kind on one cluster. If the server refuses, every method rejects with its `Status`: an `ApiError` `API_STATUS`. */
 export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   readonly #server: ResourceServer;
   readonly #options: ResourceOptions;

@@ -8,10 +8,7 @@ export interface ResourceOptions {
   /** `v1`, or `group/version`. */
   readonly apiVersion: string;
   readonly kind: string;
-  /**
-   * The namespace of the objects. Leave it out for kinds without namespaces, to list those of all namespaces, and where each object
-   * names its own.
-   */
+  /** Leave it out for kinds without namespaces, to list the objects of all namespaces, and where each object names its own. */
   readonly namespace?: string | undefined;
   /**
    * Who owns the fields that this client sets: a name for each controller. Two that apply under one name take each other's fields away.
