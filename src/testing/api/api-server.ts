@@ -143,7 +143,7 @@ export class FakeApiServer {
       throw notImplemented('a SelfSubjectReview of a request that impersonates a user');
     }
     call.response.statusCode = 201;
-    return review(parseBody(call), call.user, this.state.clock());
+    return review(parseBody(call), user, this.state.clock());
   }
 
   #collection(call: KindCall): JsonObject | undefined {

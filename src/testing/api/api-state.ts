@@ -16,8 +16,11 @@ export interface ApiStateOptions {
 }
 
 interface OpenWatch {
+  /** Passes on pending events while there is room. */
+  pump(): void;
   readonly type: ResourceType;
   /** Sends a bookmark, if the reader asked for bookmarks. */
+  /** Ends the stream, as a server does at a watch's timeout. */
   bookmark(): void;
   end(): void;
 }
@@ -33,23 +36,19 @@ export interface Change {
 }
 
 /** The objects of one resource. */
+  readonly watches = new Set<OpenWatch>();
+  /** The oldest version that a watch can begin at, or a list can show. */
+  oldest = 0;
 export class Collection {
   readonly #state: ApiState;
   readonly #objects = new Map<string, StoredObject>();
-  readonly #listeners = new Set<() => void>();
   #sorted: readonly string[] | undefined;
   readonly #changes: Change[] = [];
   /** How many changes are no longer kept. */
   #forgotten = 0;
-  #oldest = 0;
 
   constructor(state: ApiState) {
     this.#state = state;
-  }
-
-  /** The oldest version that a watch can begin at, or a list can show. */
-  get oldest(): number {
-    return this.#oldest;
   }
 
   /** The position after the last change. */
@@ -123,17 +122,11 @@ export class Collection {
     return stored;
   }
 
-  /** Calls back after each change. Returns the function that ends it. */
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
   /** Forgets all but the newest changes. */
   forget(keep: number): void {
     const dropped = this.#changes.splice(0, this.#changes.length - keep);
     this.#forgotten += dropped.length;
-    this.#oldest = keep === 0 ? this.#state.version : Math.max(this.#oldest, dropped.at(-1)?.version ?? 0);
+    this.oldest = keep === 0 ? this.#state.version : Math.max(this.oldest, dropped.at(-1)?.version ?? 0);
   }
 
   #changed(change: Change): void {
@@ -141,25 +134,31 @@ export class Collection {
     const { history } = this.#state;
     // Some at once: to move the rest at each change would take long.
     if (this.#changes.length > history + Math.ceil(history / 4)) this.forget(history);
-    for (const listener of this.#listeners) listener();
+    for (const watch of this.watches) watch.pump();
   }
 }
 
 export class ApiState {
   readonly clock: () => number;
   readonly history: number;
-  readonly watches = new Set<OpenWatch>();
+  /** The newest version. */
+  version = 0;
+  /** Nothing is stored at the moment. */
+  isDryRun = false;
   /** By group, version and plural. */
   readonly #types = new Map(builtInTypes.map((type) => [pathOf(type), type]));
   /** By where the objects are stored. */
   readonly #collections = new Map<string, Collection>();
-  #version = 0;
-  #isDryRun = false;
 
   constructor({ history, clock }: ApiStateOptions) {
     this.history = history;
     this.clock = clock;
   }
+  /** The watches that are open. */
+  get watches(): readonly OpenWatch[] {
+    return [...this.#collections.values()].flatMap(({ watches }) => [...watches]);
+  }
+
 
   /** Every kind, in the order in which discovery lists them. */
   types(): readonly ResourceType[] {
@@ -233,30 +232,20 @@ export class ApiState {
     };
   }
 
-  /** The newest version. */
-  get version(): number {
-    return this.#version;
-  }
-
-  /** Nothing is stored at the moment. */
-  get isDryRun(): boolean {
-    return this.#isDryRun;
-  }
-
   /** Does a write, or only looks what would come of it. */
   write<T>(isDryRun: boolean, work: () => T): T {
-    this.#isDryRun = isDryRun;
+    this.isDryRun = isDryRun;
     try {
       return work();
     } finally {
-      this.#isDryRun = false;
+      this.isDryRun = false;
     }
   }
 
   /** The object under the next version. */
   stamp(object: StoredObject): StoredObject {
-    this.#version += 1;
-    return withMeta(object, { resourceVersion: String(this.#version) });
+    this.version += 1;
+    return withMeta(object, { resourceVersion: String(this.version) });
   }
 
   /** Forgets every change: earlier versions can neither be listed nor watched. */

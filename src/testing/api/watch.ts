@@ -11,12 +11,6 @@ import type { ListOptions } from './list.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { expired } from './status.ts';
 
-interface WatchSettings {
-  readonly type: ResourceType;
-  readonly metadataOnly: boolean;
-  readonly options: ListOptions;
-}
-
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
 /** What is written at once. */
@@ -25,42 +19,37 @@ const chunkLength = 64 * 1024;
 const line = (type: EventType, object: object) => `${JSON.stringify({ type, object })}\n`;
 
 export class Watch extends Readable {
+  readonly type: ResourceType;
   readonly #state: ApiState;
-  readonly #settings: WatchSettings;
+  readonly #options: ListOptions;
+  readonly #metadataOnly: boolean;
   readonly #collection: Collection;
   readonly #events: Iterator<string | undefined>;
-  readonly #stopListening: () => void;
   readonly #timer: NodeJS.Timeout | undefined;
   #bookmark: 'none' | 'due' | 'initial-events-end' = 'none';
   /** Its reader takes more. */
   #hasRoom = false;
 
   /** A version that is gone is reported in the first event of the stream. */
-  constructor(state: ApiState, settings: WatchSettings) {
+  constructor(state: ApiState, type: ResourceType, options: ListOptions, metadataOnly: boolean) {
     super({ highWaterMark: chunkLength });
-    const { type, options } = settings;
+    this.type = type;
     this.#state = state;
-    this.#settings = settings;
+    this.#options = options;
+    this.#metadataOnly = metadataOnly;
     this.#collection = state.collection(type);
     this.#events = this.#eventsAfter(options.resourceVersion ?? 0);
-    this.#stopListening = this.#collection.listen(() => this.#pump());
-    state.watches.add(this);
+    this.#collection.watches.add(this);
     const { timeoutSeconds = 0 } = options;
     if (timeoutSeconds > 0) this.#timer = setTimeout(() => this.end(), timeoutSeconds * 1_000).unref();
   }
 
-  get type(): ResourceType {
-    return this.#settings.type;
-  }
-
-  /** Sends a bookmark, if the reader asked for bookmarks. */
   bookmark(): void {
-    if (!this.#settings.options.allowWatchBookmarks) return;
+    if (!this.#options.allowWatchBookmarks) return;
     if (this.#bookmark === 'none') this.#bookmark = 'due';
-    this.#pump();
+    this.pump();
   }
 
-  /** Ends the stream, as a server does at a watch's timeout. */
   end(): void {
     this.#stop();
     this.push(null);
@@ -68,7 +57,7 @@ export class Watch extends Readable {
 
   override _read(): void {
     this.#hasRoom = true;
-    this.#pump();
+    this.pump();
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
@@ -76,8 +65,7 @@ export class Watch extends Readable {
     callback(error);
   }
 
-  /** Passes on pending events while there is room. */
-  #pump(): void {
+  pump(): void {
     let chunk = '';
     while (this.#hasRoom) {
       const { value: event, done } = this.#events.next();
@@ -92,7 +80,7 @@ export class Watch extends Readable {
 
   /** The events after a version, 0 for any; `undefined` while there is none. */
   *#eventsAfter(since: number): Generator<string | undefined, void> {
-    const { namespace, selects, sendInitialEvents, allowWatchBookmarks } = this.#settings.options;
+    const { namespace, selects, sendInitialEvents, allowWatchBookmarks } = this.#options;
     const { oldest, end } = this.#collection;
     let position = since === 0 ? end : this.#collection.positionAfter(since);
     if (sendInitialEvents ?? since === 0) {
@@ -114,7 +102,7 @@ export class Watch extends Readable {
 
   /** A change as this reader sees it: one that leaves its selection is a deletion for it. */
   #event({ before, object, deleted }: Change): string | undefined {
-    const { selects } = this.#settings.options;
+    const { selects } = this.#options;
     const was = before !== undefined && selects(before);
     const is = !deleted && selects(object);
     if (is) return this.#line(was ? 'MODIFIED' : 'ADDED', object);
@@ -124,28 +112,25 @@ export class Watch extends Readable {
   }
 
   #line(type: EventType, object: StoredObject): string {
-    const { type: kind, metadataOnly } = this.#settings;
-    const whole = present(kind, object);
-    return line(type, metadataOnly ? onlyMetadata(whole) : whole);
+    const whole = present(this.type, object);
+    return line(type, this.#metadataOnly ? onlyMetadata(whole) : whole);
   }
 
   #takeBookmark(): string | undefined {
     if (this.#bookmark === 'none') return undefined;
-    const { type, metadataOnly } = this.#settings;
     const annotations = { 'k8s.io/initial-events-end': 'true' };
     const metadata = {
       resourceVersion: String(this.#state.version),
       ...(this.#bookmark === 'initial-events-end' ? { annotations } : {}),
     };
     this.#bookmark = 'none';
-    const object = { kind: type.kind, apiVersion: apiVersionOf(type), metadata };
-    return line('BOOKMARK', metadataOnly ? onlyMetadata(object) : object);
+    const object = { kind: this.type.kind, apiVersion: apiVersionOf(this.type), metadata };
+    return line('BOOKMARK', this.#metadataOnly ? onlyMetadata(object) : object);
   }
 
   #stop(): void {
     this.#hasRoom = false;
-    this.#stopListening();
     clearTimeout(this.#timer);
-    this.#state.watches.delete(this);
+    this.#collection.watches.delete(this);
   }
 }
