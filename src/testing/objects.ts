@@ -5,8 +5,7 @@ import { namespaceType, type ResourceType } from './api/built-in-types.ts';
 import { isObject, type JsonObject, without } from './api/json.ts';
 import { prepareKind, readKind } from './api/kinds.ts';
 import { withManagers } from './api/managed-fields.ts';
-import { timestamp } from './api/metadata.ts';
-import { type GivenMeta, keyOf, type Place, present, withMeta } from './api/objects.ts';
+import { type GivenMeta, keyOf, type Place, present, timestamp, withMeta } from './api/objects.ts';
 import { takeObject } from './api/removal.ts';
 import { isNewGeneration, storeObject } from './api/write.ts';
 

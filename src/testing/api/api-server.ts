@@ -2,70 +2,38 @@
 
 import { buffer } from 'node:stream/consumers';
 import { ApiState, type ApiStateOptions } from './api-state.ts';
-import { definitionType, notImplementedVersions, type ResourceType, serviceAccountType } from './built-in-types.ts';
+import { definitionType, notImplementedVersions, serviceAccountType } from './built-in-types.ts';
 import { discover, servesGroup, version } from './discovery.ts';
 import {
-  type Content,
-  flagOf,
+  type Call,
   isDryRun,
+  type KindCall,
   mediaTypeOf,
+  type ObjectCall,
   onlyMetadata,
   parseBody,
-  parseJson,
-  parseYaml,
   type Request,
   type Response,
   sendError,
   sendJson,
   sendText,
-  type Target,
   targetOf,
   wantsMetadata,
 } from './http.ts';
-import type { Json, JsonObject } from './json.ts';
-import { dropRenamed } from './kinds.ts';
+import type { JsonObject } from './json.ts';
+import { known, readObject } from './kinds.ts';
 import { type ListOptions, listObjects, listOptionsOf } from './list.ts';
 import type { Writer } from './managed-fields.ts';
-import { readObject, timestamp } from './metadata.ts';
-import { type GivenObject, present, type StoredObject } from './objects.ts';
-import { isApply, patched, readApplied, withApplied } from './patch.ts';
+import { present, timestamp } from './objects.ts';
+import { appliedBy, writtenBy } from './patch.ts';
 import { deleteObject, deleteOptionsOf } from './removal.ts';
-import {
-  ApiError,
-  badRequest,
-  cannotBeHandled,
-  methodNotAllowed,
-  noSuchResource,
-  notFound,
-  notImplemented,
-  PageNotFound,
-  unexplained,
-} from './status.ts';
+import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { review, reviewType, ServiceAccountTokens, type User } from './tokens.ts';
 import { Watch } from './watch.ts';
-import { checkName, createObject, replaceObject } from './write.ts';
+import { createObject, replaceObject } from './write.ts';
 
 interface ApiServerOptions extends ApiStateOptions {
   /** Shown in `/version`. */
-  readonly name: string;
-}
-
-/** A request for a resource. */
-interface Call extends Target, Content {
-  readonly method: string;
-  readonly query: URLSearchParams;
-  readonly metadataOnly: boolean;
-  readonly user: User;
-  readonly request: Request;
-  readonly response: Response;
-}
-
-/** A request for the objects of a kind. */
-interface KindCall extends Call {
-  readonly type: ResourceType;
-}
-
-interface ObjectCall extends KindCall {
   readonly name: string;
 }
 
@@ -108,7 +76,8 @@ export class FakeApiServer {
     const mediaType = mediaTypeOf(request);
     const body = method === 'GET' ? Buffer.alloc(0) : await buffer(request);
     const query = parsed.searchParams;
-    const answer = this.#resource({ ...target, method, query, metadataOnly, mediaType, body, user, request, response });
+    const call = { ...target, method, query, metadataOnly, mediaType, body, request, response };
+    const answer = this.#resource(call, user);
     if (answer) sendJson(response, response.statusCode, metadataOnly ? onlyMetadata(answer) : answer);
   }
 
@@ -121,10 +90,10 @@ export class FakeApiServer {
   }
 
   /** What is sent; `undefined` if a watch has begun. Throws an `ApiError`. */
-  #resource(call: Call): JsonObject | undefined {
+  #resource(call: Call, user: User): JsonObject | undefined {
     const { group, version, plural, namespace, name, subresource } = call;
     const isReview = group === reviewType.group && version === reviewType.version && plural === reviewType.plural;
-    if (isReview && namespace === undefined && name === undefined) return this.#review(call);
+    if (isReview && namespace === undefined && name === undefined) return this.#review(call, user);
     const type = this.state.type(group, version, plural);
     if (!type) {
       if (notImplementedVersions.includes(`${group}/${version}`)) throw notImplemented(`${plural}.${group}`);
@@ -137,7 +106,7 @@ export class FakeApiServer {
     return subresource === undefined ? this.#object(one) : this.#subresource(one, subresource);
   }
 
-  #review(call: Call): JsonObject {
+  #review(call: Call, user: User): JsonObject {
     if (call.method !== 'POST') throw methodNotAllowed();
     if ('impersonate-user' in call.request.headers) {
       throw notImplemented('a SelfSubjectReview of a request that impersonates a user');
@@ -170,7 +139,7 @@ export class FakeApiServer {
   }
 
   #watch({ type, metadataOnly, response }: KindCall, options: ListOptions): undefined {
-    const watch = new Watch(this.state, { type, metadataOnly, options });
+    const watch = new Watch(this.state, type, options, metadataOnly);
     response.setHeader('content-type', 'application/json');
     if ('flushHeaders' in response) response.flushHeaders();
     watch.pipe(response);
@@ -234,46 +203,4 @@ export class FakeApiServer {
     if (!before) response.statusCode = 201;
     return present(type, object);
   }
-}
-
-/** What a server-side apply applies; `undefined` for another write. */
-function appliedBy(call: ObjectCall): JsonObject | undefined {
-  const { method, type, name, mediaType, query, body } = call;
-  if (method !== 'PUT' && method !== 'PATCH') throw methodNotAllowed();
-  if (method === 'PUT' || !isApply(type, mediaType, query)) return undefined;
-  return readApplied(type, name, known(call, parseYaml(body)));
-}
-
-/** What a PUT or a PATCH makes of an object. Throws a 404 if there is none, and it may not create one. */
-function writtenBy(call: ObjectCall, before: StoredObject | undefined, writer: Writer): GivenObject {
-  const { method, type, name, query, mediaType, body } = call;
-  const { applied, subresource } = writer;
-  const whole = method === 'PUT' ? known(call, parseBody(call)) : applied;
-  const given = whole === undefined ? undefined : readObject(type, whole);
-  if (given) checkName(call, given.metadata);
-  if (!before) {
-    if (!given || subresource || !(applied || type.createOnUpdate)) throw notFound(type, name);
-    return given;
-  }
-  if (applied) return withApplied(type, before, { ...writer, applied }, flagOf(query, 'force') ?? false);
-  return given ?? patched(type, mediaType, known(call, parseJson(body)), before);
-}
-
-/**
- * The body of a write without what a server drops, with its warning on the response. Throws a 400, or for an apply a 500, if the
- * server refuses it.
- */
-function known({ type, mediaType, query, response }: KindCall, body: Json): Json {
-  // Fields of a custom resource may have any name.
-  if (type.custom) return body;
-  const { known, unknown } = dropRenamed(body);
-  if (unknown.length === 0) return body;
-  if (mediaType === 'application/apply-patch+yaml') {
-    throw unexplained(`failed to create typed patch object: .${unknown[0]}: field not declared in schema`);
-  }
-  const problems = unknown.map((path) => `unknown field "${path}"`).join(', ');
-  const validation = query.get('fieldValidation') ?? 'Warn';
-  if (validation === 'Strict') throw cannotBeHandled(type, `strict decoding error: ${problems}`);
-  if (validation !== 'Ignore') response.setHeader('warning', `299 - ${JSON.stringify(problems)}`);
-  return known;
 }

@@ -5,8 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { apiVersionOf, builtInTypes, type ResourceType, storageKeyOf } from './built-in-types.ts';
-import { timestamp } from './metadata.ts';
-import { type GivenMeta, keyOf, type Place, type StoredObject, withMeta } from './objects.ts';
+import { type GivenMeta, keyOf, type Place, type StoredObject, timestamp, withMeta } from './objects.ts';
 import { notFound } from './status.ts';
 
 export interface ApiStateOptions {
@@ -16,12 +15,12 @@ export interface ApiStateOptions {
 }
 
 interface OpenWatch {
+  readonly type: ResourceType;
   /** Passes on pending events while there is room. */
   pump(): void;
-  readonly type: ResourceType;
   /** Sends a bookmark, if the reader asked for bookmarks. */
-  /** Ends the stream, as a server does at a watch's timeout. */
   bookmark(): void;
+  /** Ends the stream, as a server does at a watch's timeout. */
   end(): void;
 }
 
@@ -36,10 +35,10 @@ export interface Change {
 }
 
 /** The objects of one resource. */
+export class Collection {
   readonly watches = new Set<OpenWatch>();
   /** The oldest version that a watch can begin at, or a list can show. */
   oldest = 0;
-export class Collection {
   readonly #state: ApiState;
   readonly #objects = new Map<string, StoredObject>();
   #sorted: readonly string[] | undefined;
@@ -154,11 +153,11 @@ export class ApiState {
     this.history = history;
     this.clock = clock;
   }
+
   /** The watches that are open. */
   get watches(): readonly OpenWatch[] {
     return [...this.#collections.values()].flatMap(({ watches }) => [...watches]);
   }
-
 
   /** Every kind, in the order in which discovery lists them. */
   types(): readonly ResourceType[] {

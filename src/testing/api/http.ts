@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { parse } from 'yaml';
+import type { ResourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import {
   type ApiError,
@@ -112,6 +113,24 @@ export interface Target {
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
+}
+
+/** A request for a resource. */
+export interface Call extends Target, Content {
+  readonly method: string;
+  readonly query: URLSearchParams;
+  readonly metadataOnly: boolean;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+/** A request for the objects of a kind. */
+export interface KindCall extends Call {
+  readonly type: ResourceType;
+}
+
+export interface ObjectCall extends KindCall {
+  readonly name: string;
 }
 
 /** `undefined` if the path names no resource. */

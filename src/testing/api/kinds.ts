@@ -1,9 +1,27 @@
-/** What single kinds do with their objects beyond what all do: defaults, derived fields, and fields that a server drops. */
+/** Objects as their kinds read them from a client: the fields that a server knows, the defaults, and derived fields. */
 
-import { type ResourceType, storageKeyOf } from './built-in-types.ts';
-import { isList, isObject, type Json, type JsonObject, valueAt, without } from './json.ts';
-import { type GivenObject, withMeta } from './objects.ts';
-import { cannotBeHandled } from './status.ts';
+import { apiVersionOf, type ResourceType, storageKeyOf } from './built-in-types.ts';
+import type { KindCall } from './http.ts';
+import { isList, isObject, type Json, type JsonObject, valueAt, without, withoutNulls } from './json.ts';
+import { type GivenObject, readMeta, withMeta } from './objects.ts';
+import { badRequest, cannotBeHandled, unexplained } from './status.ts';
+
+/**
+ * An object as a client sends it. Throws a 400 if its kind or version is not the resource's, or its metadata is not what
+ * metadata is.
+ */
+export function readObject(type: ResourceType, body: Json): GivenObject {
+  if (!isObject(body)) throw cannotBeHandled(type, 'the body is not an object');
+  const { apiVersion, kind, metadata, ...rest } = body;
+  const expected = apiVersionOf(type);
+  if (type.custom && !(kind && apiVersion)) throw badRequest("Object 'Kind' or 'apiVersion' is missing");
+  if ((kind && kind !== type.kind) || (apiVersion && apiVersion !== expected)) {
+    throw badRequest(`${String(kind)} in ${String(apiVersion)} cannot be handled as a ${type.kind} in ${expected}`);
+  }
+  // A built-in kind has no null, nor has metadata: it is the same as a field that is not there.
+  const content = type.custom ? without(rest) : withoutNulls(rest);
+  return { metadata: readMeta(type, metadata), ...readKind(type, content) };
+}
 
 const readers: Readonly<Record<string, (content: JsonObject) => JsonObject>> = {
   'secrets.': readSecret,
@@ -76,19 +94,36 @@ const renamed = /^(?:_(?:default|enum|from|int)|x_kubernetes_\w+)$/;
 /** Fields whose keys are anyone's. */
 const maps: ReadonlySet<string> = new Set(['annotations', 'labels', 'matchLabels', 'nodeSelector', 'properties']);
 
-/** The body of a write without such fields in its spec, and which ones it had. */
-export function dropRenamed(body: Json): { readonly known: Json; readonly unknown: readonly string[] } {
+/**
+ * The body of a write without such fields in its spec, with a warning on the response. Throws a 400, or for an apply a 500, if the
+ * server refuses them.
+ */
+export function known({ type, mediaType, query, response }: KindCall, body: Json): Json {
+  // Fields of a custom resource may have any name.
+  if (type.custom) return body;
   const unknown: string[] = [];
+  const kept = dropRenamed(body, unknown);
+  if (unknown.length === 0) return body;
+  if (mediaType === 'application/apply-patch+yaml') {
+    throw unexplained(`failed to create typed patch object: .${unknown[0]}: field not declared in schema`);
+  }
+  const problems = unknown.map((path) => `unknown field "${path}"`).join(', ');
+  const validation = query.get('fieldValidation') ?? 'Warn';
+  if (validation === 'Strict') throw cannotBeHandled(type, `strict decoding error: ${problems}`);
+  if (validation !== 'Ignore') response.setHeader('warning', `299 - ${JSON.stringify(problems)}`);
+  return kept;
+}
+
+/** `unknown` receives the paths of what is dropped. The body may be an object, or a JSON patch. */
+function dropRenamed(body: Json, unknown: string[]): Json {
   if (isList(body)) {
-    const known = body.map((operation) => {
+    return body.map((operation) => {
       if (!isObject(operation) || operation.value === undefined) return operation;
       const path = String(operation.path).split('/').slice(1).join('.');
       return path.startsWith('spec') ? { ...operation, value: drop(operation.value, path, unknown) } : operation;
     });
-    return { known, unknown };
   }
-  if (!isObject(body) || body.spec === undefined) return { known: body, unknown };
-  return { known: { ...body, spec: drop(body.spec, 'spec', unknown) }, unknown };
+  return isObject(body) && body.spec !== undefined ? { ...body, spec: drop(body.spec, 'spec', unknown) } : body;
 }
 
 function drop(value: Json, path: string, unknown: string[]): Json {

@@ -5,8 +5,7 @@ import type { ApiState } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import { flagOf } from './http.ts';
 import { type JsonObject, valueAt } from './json.ts';
-import { labelKeyProblem, labelValueProblem } from './metadata.ts';
-import { present, type StoredObject } from './objects.ts';
+import { labelKeyProblem, labelValueProblem, present, type StoredObject } from './objects.ts';
 import { badRequest, cause, expired, invalid } from './status.ts';
 
 /** The query of a list or a watch. Unknown options are ignored, as in Kubernetes. */

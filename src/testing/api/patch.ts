@@ -1,12 +1,22 @@
-/** PATCH: which kind of patch a content type names, and what it makes of an object. */
+/** PUT and PATCH: which kind of patch a content type names, and what each makes of an object. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { ResourceType } from './built-in-types.ts';
+import { flagOf, type ObjectCall, parseBody, parseJson, parseYaml } from './http.ts';
 import { isList, isObject, type Json, type JsonObject, withoutNulls } from './json.ts';
+import { known, readObject } from './kinds.ts';
 import { applyTo, type Writer } from './managed-fields.ts';
-import { readObject } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
-import { ApiError, badRequest, cause, invalid, notImplemented, unsupportedMediaType } from './status.ts';
+import {
+  ApiError,
+  badRequest,
+  cause,
+  invalid,
+  methodNotAllowed,
+  notFound,
+  notImplemented,
+  unsupportedMediaType,
+} from './status.ts';
+import { checkName } from './write.ts';
 
 const operations = z.array(z.record(z.string(), z.unknown()).nullable());
 
@@ -120,16 +130,6 @@ function merge(object: JsonObject, patch: JsonObject): JsonObject {
   return Object.fromEntries(merged);
 }
 
-/** A strategic merge patch is a merge patch but for lists and directives, which the kind's schema explains. Throws a 400 or 501. */
-function strategicMergePatch(object: JsonObject, patch: Json): JsonObject {
-  if (isObject(patch) && needsSchema(patch)) {
-    throw notImplemented(
-      'lists and $-directives in a strategic merge patch, as it knows no schemas: send a JSON patch or a merge patch',
-    );
-  }
-  return mergePatch(object, patch);
-}
-
 function needsSchema(value: Json | undefined): boolean {
   if (isList(value)) return true;
   return isObject(value) && Object.entries(value).some(([field, inner]) => field.startsWith('$') || needsSchema(inner));
@@ -140,18 +140,19 @@ const mergeType = 'application/merge-patch+json';
 const strategicType = 'application/strategic-merge-patch+json';
 const applyType = 'application/apply-patch+yaml';
 
-/** Whether it is a server-side apply. Throws a 415 or 422 if it is invalid. */
-export function isApply({ custom }: ResourceType, mediaType: string, query: URLSearchParams): boolean {
-  const accepted = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
+/** What a server-side apply applies; `undefined` for another write. Throws a 400, 405, 415 or 422. */
+export function appliedBy(call: ObjectCall): JsonObject | undefined {
+  const { method, type, name, mediaType, query, body } = call;
+  if (method === 'PUT') return undefined;
+  if (method !== 'PATCH') throw methodNotAllowed();
+  const accepted = [jsonType, mergeType, ...(type.custom ? [] : [strategicType]), applyType];
   if (!accepted.includes(mediaType)) throw unsupportedMediaType(accepted);
-  if (mediaType !== applyType) return false;
-  if (query.get('fieldManager')) return true;
-  const problem = cause.required('fieldManager', 'is required for apply patch');
-  throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [problem]);
-}
-
-/** What a server-side apply applies. Throws a 400. */
-export function readApplied(type: ResourceType, name: string, given: Json): JsonObject {
+  if (mediaType !== applyType) return undefined;
+  if (!query.get('fieldManager')) {
+    const problem = cause.required('fieldManager', 'is required for apply patch');
+    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [problem]);
+  }
+  const given = known(call, parseYaml(body));
   const content = isObject(given) ? given : {};
   const metadata = isObject(content.metadata) ? content.metadata : {};
   const { apiVersion = '', kind = '' } = content;
@@ -161,26 +162,29 @@ export function readApplied(type: ResourceType, name: string, given: Json): Json
   return type.custom ? applied : withoutNulls(applied);
 }
 
-/** The object that a server-side apply makes. Throws a 400, 409 or 422. */
-export function withApplied(
-  type: ResourceType,
-  before: StoredObject,
-  writer: Writer & { readonly applied: JsonObject },
-  force: boolean,
-): GivenObject {
-  const { apiVersion, kind } = writer.applied;
-  return readObject(type, { ...applyTo(type, before, writer, force), apiVersion, kind });
-}
-
-/** The object that another patch makes; `content` is what it says. Throws a 400, 409 or 422. */
-export function patched(type: ResourceType, mediaType: string, content: Json, before: StoredObject): GivenObject {
-  const object = present(type, before);
-  switch (mediaType) {
-    case jsonType:
-      return readObject(type, jsonPatch(object, content));
-    case mergeType:
-      return readObject(type, mergePatch(object, content));
-    default:
-      return readObject(type, strategicMergePatch(object, content));
+/** What a PUT or a PATCH makes of an object. Throws a 404 if there is none, and it may not create one; a 400, 409, 422 or 501. */
+export function writtenBy(call: ObjectCall, before: StoredObject | undefined, writer: Writer): GivenObject {
+  const { method, type, name, query, mediaType, body } = call;
+  const { applied, subresource } = writer;
+  const whole = method === 'PUT' ? known(call, parseBody(call)) : applied;
+  const given = whole === undefined ? undefined : readObject(type, whole);
+  if (given) checkName(call, given.metadata);
+  if (!before) {
+    if (!given || subresource || !(applied || type.createOnUpdate)) throw notFound(type, name);
+    return given;
   }
+  if (applied) {
+    const object = applyTo(type, before, { ...writer, applied }, flagOf(query, 'force') ?? false);
+    return readObject(type, { ...object, apiVersion: applied.apiVersion, kind: applied.kind });
+  }
+  if (given) return given;
+  const object = present(type, before);
+  const patch = known(call, parseJson(body));
+  if (mediaType === jsonType) return readObject(type, jsonPatch(object, patch));
+  if (mediaType === strategicType && isObject(patch) && needsSchema(patch)) {
+    throw notImplemented(
+      'lists and $-directives in a strategic merge patch, as it knows no schemas: send a JSON patch or a merge patch',
+    );
+  }
+  return readObject(type, mergePatch(object, patch));
 }

@@ -5,8 +5,7 @@ import type { ApiState } from './api-state.ts';
 import { definitionType, namespaceType, type ResourceType } from './built-in-types.ts';
 import { type Content, isDryRun, parseBody } from './http.ts';
 import { isObject, type JsonObject, valueAt } from './json.ts';
-import { timestamp } from './metadata.ts';
-import { keyOf, type Place, present, type StoredObject, withMeta } from './objects.ts';
+import { keyOf, type Place, present, type StoredObject, timestamp, withMeta } from './objects.ts';
 import { badRequest, conflict, forbidden, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */

@@ -1,17 +1,9 @@
 /** Errors of an API server: a `Status` object with a machine-readable reason. */
 
+import type { ResourceType } from './built-in-types.ts';
 import type { JsonObject } from './json.ts';
 
-/** What a resource is called in messages: `leases.coordination.k8s.io`. */
-interface GroupResource {
-  readonly group: string;
-  readonly plural: string;
-}
-
-interface GroupKind {
-  readonly group: string;
-  readonly kind: string;
-}
+type GroupResource = Pick<ResourceType, 'group' | 'plural'>;
 
 /** One problem with one field, as `details.causes` has it. */
 export interface Cause {
@@ -78,6 +70,7 @@ export class ApiError extends Error {
   }
 }
 
+/** What a resource is called in messages: `leases.coordination.k8s.io`. */
 const fullName = (name: string, group: string) => (group === '' ? name : `${name}.${group}`);
 const nameOf = ({ group, plural }: GroupResource) => fullName(plural, group);
 const detailsOf = ({ group, plural }: GroupResource, name: string): Details => ({
@@ -89,7 +82,7 @@ const detailsOf = ({ group, plural }: GroupResource, name: string): Details => (
 export const badRequest = (message: string) => new ApiError(400, message);
 
 /** A body that is no object of its kind. */
-export const cannotBeHandled = ({ kind, version }: { readonly kind: string; readonly version: string }, why: string) =>
+export const cannotBeHandled = ({ kind, version }: Pick<ResourceType, 'kind' | 'version'>, why: string) =>
   badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
 
 export const notFound = (resource: GroupResource, name: string) =>
@@ -114,16 +107,10 @@ export const conflict = (resource: GroupResource, name: string, why: string) =>
     detailsOf(resource, name),
   );
 
-/** The object was written since it was read. */
-export const modified = (resource: GroupResource, name: string) =>
-  conflict(
-    resource,
-    name,
-    'the object has been modified; please apply your changes to the latest version and try again',
-  );
-
 export const forbidden = (resource: GroupResource, name: string, why: string, causes?: readonly JsonObject[]) =>
   new ApiError(403, `${nameOf(resource)} "${name}" is forbidden: ${why}`, { ...detailsOf(resource, name), causes });
+
+type GroupKind = Pick<ResourceType, 'group' | 'kind'>;
 
 export function invalid({ group, kind }: GroupKind, name: string, causes: readonly Cause[]): ApiError {
   const problems = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))];
@@ -150,20 +137,11 @@ export const unexplained = (message: string) => new ApiError(500, message, undef
 /** A feature of real API servers that this one lacks. */
 export const notImplemented = (what: string) => new ApiError(501, `FakeCluster does not do this: ${what}`);
 
+const causeOf = (reason: Cause['reason'], message: string, field: string): Cause => ({ reason, message, field });
+
 export const cause = {
-  invalid: (field: string, value: unknown, detail: string): Cause => ({
-    reason: 'FieldValueInvalid',
-    message: `Invalid value: ${JSON.stringify(value)}: ${detail}`,
-    field,
-  }),
-  required: (field: string, detail: string): Cause => ({
-    reason: 'FieldValueRequired',
-    message: `Required value: ${detail}`,
-    field,
-  }),
-  forbidden: (field: string, detail: string): Cause => ({
-    reason: 'FieldValueForbidden',
-    message: `Forbidden: ${detail}`,
-    field,
-  }),
+  invalid: (field: string, value: unknown, detail: string) =>
+    causeOf('FieldValueInvalid', `Invalid value: ${JSON.stringify(value)}: ${detail}`, field),
+  required: (field: string, detail: string) => causeOf('FieldValueRequired', `Required value: ${detail}`, field),
+  forbidden: (field: string, detail: string) => causeOf('FieldValueForbidden', `Forbidden: ${detail}`, field),
 };

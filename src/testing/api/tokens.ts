@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import { resourceType, serviceAccountType } from './built-in-types.ts';
 import { type Json, type JsonObject, without } from './json.ts';
-import { readObject, timestamp } from './metadata.ts';
-import type { Place } from './objects.ts';
+import { readObject } from './kinds.ts';
+import { type Place, timestamp } from './objects.ts';
 import { badRequest, cause, invalid, notImplemented } from './status.ts';
 import { checkName } from './write.ts';
 

@@ -8,17 +8,18 @@ import { customTypes, established } from './custom-types.ts';
 import { type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
 import { type Writer, withManagers } from './managed-fields.ts';
-import { checkMeta, timestamp } from './metadata.ts';
 import {
+  checkMeta,
   type GivenMeta,
   type GivenObject,
   type Place,
   type StoredMeta,
   type StoredObject,
+  timestamp,
   withMeta,
 } from './objects.ts';
 import { mayGo, takeObject } from './removal.ts';
-import { alreadyExists, badRequest, cause, conflict, forbidden, invalid, modified, unexplained } from './status.ts';
+import { alreadyExists, badRequest, cause, conflict, forbidden, invalid, unexplained } from './status.ts';
 
 /** Stores a new object. Throws a 400, 403, 404, 409 or 422. */
 export function createObject(
@@ -123,7 +124,9 @@ function checkVersion(type: ResourceType, given: GivenMeta, { name, resourceVers
     const problem = cause.invalid('metadata.resourceVersion', 0, 'must be specified for an update');
     throw invalid({ group: type.group, kind: type.plural }, name, [problem]);
   }
-  if (given.resourceVersion !== resourceVersion) throw modified(type, name);
+  if (given.resourceVersion === resourceVersion) return;
+  const why = 'the object has been modified; please apply your changes to the latest version and try again';
+  throw conflict(type, name, why);
 }
 
 /** An object can only be created in a namespace that exists and is not being deleted. */
