@@ -3,12 +3,11 @@
  * which is the client.
  */
 
-import type { TLSSocket } from 'node:tls';
 import { FakeApiServer } from './api/api-server.ts';
 import { multiclusterDefinitions } from './api/custom-types.ts';
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError } from './api/status.ts';
-import { type User, withGroups } from './api/tokens.ts';
+import type { User } from './api/tokens.ts';
 import { type CertificateAuthority, createCertificateAuthority } from './certificates.ts';
 import {
   type Behaviour,
@@ -48,7 +47,6 @@ export class FakeCluster {
   #behaviours: readonly NextRequests[] = [];
   #bookmarks: NodeJS.Timeout | undefined;
   #tokens: ReadonlyMap<string, User>;
-  #requests = 0;
   #unauthorized = 0;
   readonly #byIdentity = new Map<string, number>();
 
@@ -105,8 +103,8 @@ export class FakeCluster {
   get stats(): FakeClusterStats {
     return {
       connections: this.#listener.connections,
-      openConnections: this.#listener.openConnections,
-      requests: this.#requests,
+      openConnections: this.#listener.sockets.size,
+      requests: [...this.#byIdentity.values()].reduce((sum, count) => sum + count, this.#unauthorized),
       unauthorized: this.#unauthorized,
       byIdentity: new Map(this.#byIdentity),
     };
@@ -177,7 +175,7 @@ export class FakeCluster {
 
   /** Asks every HTTP/2 client to use another connection (GOAWAY), and closes these when their requests have ended. */
   goAway(): void {
-    this.#listener.goAway();
+    for (const session of this.#listener.sessions) session.close();
   }
 
   /** Restarts on the same port, with the same certificate authority and objects. */
@@ -202,10 +200,8 @@ export class FakeCluster {
   }
 
   #answer(request: Request, response: Response): void {
-    this.#requests += 1;
     response.on('error', () => {});
-    const found = this.#authenticate(request);
-    const user = found && withGroups(found);
+    const user = this.#api.tokens.authenticate(request, this.#tokens);
     const { method = 'GET', url = '/', headers } = request;
     if (user === undefined) this.#unauthorized += 1;
     else this.#byIdentity.set(user.username, (this.#byIdentity.get(user.username) ?? 0) + 1);
@@ -230,18 +226,6 @@ export class FakeCluster {
     next.left -= 1;
     if (next.left === 0) this.#behaviours = this.#behaviours.filter((other) => other !== next);
     return next.behaviour;
-  }
-
-  /** A certificate takes precedence over a token, as in an API server. */
-  #authenticate(request: Request): User | undefined {
-    const socket = request.socket as TLSSocket; // plain sockets have no `authorized`
-    if (socket.authorized) {
-      const { CN, O } = socket.getPeerCertificate().subject ?? {};
-      const [username] = [CN].flat();
-      if (username !== undefined) return { username, ...(O === undefined ? {} : { groups: [O].flat() }) };
-    }
-    const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
-    return token === undefined ? undefined : (this.#tokens.get(token) ?? this.#api.tokens.authenticate(token));
   }
 }
 

@@ -1,10 +1,10 @@
 /** A server on loopback, over HTTP/2, HTTP/1.1 or plain HTTP, whose connections can be counted and broken. */
 
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
-import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { createSecureServer, type ServerHttp2Session } from 'node:http2';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Request, Response } from './api/http.ts';
 import type { CertificateAuthority } from './certificates.ts';
 import type { FakeClusterOptions } from './fake-cluster-options.ts';
@@ -15,9 +15,10 @@ export class Listener {
   readonly #options: FakeClusterOptions;
   readonly #authority: CertificateAuthority;
   readonly #answer: Answer;
-  readonly #sockets = new Set<Socket>();
-  readonly #sessions = new Set<ServerHttp2Session>();
-  #server: Http2SecureServer | HttpsServer | Server | undefined;
+  #server: Server | undefined;
+  readonly sockets = new Set<Socket>();
+  /** Of the connections that use HTTP/2. */
+  readonly sessions = new Set<ServerHttp2Session>();
   /** TCP connections accepted so far. */
   connections = 0;
   /** Chosen at the first listen, and kept. */
@@ -29,10 +30,6 @@ export class Listener {
     this.#answer = answer;
   }
 
-  get openConnections(): number {
-    return this.#sockets.size;
-  }
-
   async listen(): Promise<void> {
     const server = this.#createServer().listen(this.port, '127.0.0.1');
     await once(server, 'listening');
@@ -41,12 +38,7 @@ export class Listener {
   }
 
   closeConnections(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  /** Asks every HTTP/2 client to use another connection, and closes these when their requests have ended. */
-  goAway(): void {
-    for (const session of this.#sessions) session.close();
+    for (const socket of this.sockets) socket.destroy();
   }
 
   async close(): Promise<void> {
@@ -57,7 +49,7 @@ export class Listener {
     await closed;
   }
 
-  #createServer(): Http2SecureServer | HttpsServer | Server {
+  #createServer(): Server {
     const { insecureHttp, http2 = true, serverNames = [] } = this.#options;
     const { certificate: cert, key } = this.#authority.issue({
       commonName: 'fake-cluster',
@@ -71,13 +63,13 @@ export class Listener {
         ? createSecureServer({ ...tls, allowHTTP1: true }, this.#answer)
         : createTlsServer(tls, this.#answer);
     server.on('session', (session: ServerHttp2Session) => {
-      this.#sessions.add(session);
-      session.on('close', () => this.#sessions.delete(session));
+      this.sessions.add(session);
+      session.on('close', () => this.sessions.delete(session));
     });
     server.on('connection', (socket: Socket) => {
       this.connections += 1;
-      this.#sockets.add(socket);
-      socket.on('close', () => this.#sockets.delete(socket));
+      this.sockets.add(socket);
+      socket.on('close', () => this.sockets.delete(socket));
       // A client that disconnects is not an error of the server.
       socket.on('error', () => {});
     });

@@ -1,8 +1,10 @@
 /** Identities: the user of a request, tokens of service accounts, and reviews of both. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import { resourceType, serviceAccountType } from './built-in-types.ts';
+import type { Request } from './http.ts';
 import { type Json, type JsonObject, without } from './json.ts';
 import { readObject } from './kinds.ts';
 import { type Place, timestamp } from './objects.ts';
@@ -82,8 +84,19 @@ export class ServiceAccountTokens {
     };
   }
 
+  /**
+   * The user of a request, who has a certificate or a token that is accepted; `undefined` if it has neither. A certificate takes
+   * precedence, as in an API server.
+   */
+  authenticate({ socket, headers }: Request, accepted: ReadonlyMap<string, User>): User | undefined {
+    const [, token] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
+    const ofToken = token === undefined ? undefined : (accepted.get(token) ?? this.#account(token));
+    const user = userOfCertificate(socket as TLSSocket) ?? ofToken; // plain sockets have no `authorized`
+    return user && withGroups(user);
+  }
+
   /** The account of a token; `undefined` if the token is not ours, has expired, or belongs to a deleted account. */
-  authenticate(token: string): User | undefined {
+  #account(token: string): User | undefined {
     const minted = this.#minted.get(token);
     if (!minted || minted.expires * 1_000 <= this.#state.clock()) return undefined;
     const account = this.#state.find(minted.place);
@@ -104,8 +117,15 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
+function userOfCertificate(socket: TLSSocket): User | undefined {
+  if (!socket.authorized) return undefined;
+  const { CN, O } = socket.getPeerCertificate().subject ?? {};
+  const [username] = [CN].flat();
+  return username === undefined ? undefined : { username, ...(O === undefined ? {} : { groups: [O].flat() }) };
+}
+
 /** The user with the groups of all users, and those of all service accounts. */
-export function withGroups(user: User): User {
+function withGroups(user: User): User {
   const groups = [...(user.groups ?? serviceAccountGroups(user.username)), 'system:authenticated'];
   return { ...user, groups: [...new Set(groups)] };
 }
