@@ -3,6 +3,11 @@
  * which is the client.
  */
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createSecureServer, type ServerHttp2Session } from 'node:http2';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { FakeApiServer } from './api/api-server.ts';
 import { multiclusterDefinitions } from './api/custom-types.ts';
 import { type Request, type Response, sendError } from './api/http.ts';
@@ -20,7 +25,6 @@ import {
   type Tokens,
   usersOf,
 } from './fake-cluster-options.ts';
-import { Listener } from './listener.ts';
 import { type ObjectName, Objects, type ObjectsOfKind, type StoredTestObject, type TestObject } from './objects.ts';
 
 /**
@@ -41,9 +45,14 @@ export class FakeCluster {
    */
   onRequest: (request: SeenRequest) => void = () => {};
   readonly #options: FakeClusterOptions;
-  readonly #listener: Listener;
   readonly #api: FakeApiServer;
   readonly #objects: Objects;
+  #server: Server | undefined;
+  /** Chosen at the first listen, and kept. */
+  #port = 0;
+  readonly #sockets = new Set<Socket>();
+  readonly #http2Sessions = new Set<ServerHttp2Session>();
+  #connections = 0;
   #behaviours: readonly NextRequests[] = [];
   #bookmarks: NodeJS.Timeout | undefined;
   #tokens: ReadonlyMap<string, User>;
@@ -58,8 +67,6 @@ export class FakeCluster {
     this.#objects = new Objects(this.#api.state);
     for (const namespace of ['default', 'kube-system']) this.#objects.addNamespace(namespace);
     for (const definition of [...multiclusterDefinitions, ...customResourceDefinitions]) this.#objects.set(definition);
-    const answer = (request: Request, response: Response) => this.#answer(request, response);
-    this.#listener = new Listener(options, this.certificateAuthority, answer);
   }
 
   /** Starts a cluster on a free port of 127.0.0.1. */
@@ -72,7 +79,7 @@ export class FakeCluster {
   /** Scheme, host, port and path prefix. */
   get url(): string {
     const { insecureHttp, pathPrefix = '' } = this.#options;
-    return `${insecureHttp ? 'http' : 'https'}://127.0.0.1:${this.#listener.port}${pathPrefix}`;
+    return `${insecureHttp ? 'http' : 'https'}://127.0.0.1:${this.#port}${pathPrefix}`;
   }
 
   /** The authority's certificate in the form of a ClusterProfile: base64 of PEM. */
@@ -102,8 +109,8 @@ export class FakeCluster {
 
   get stats(): FakeClusterStats {
     return {
-      connections: this.#listener.connections,
-      openConnections: this.#listener.sockets.size,
+      connections: this.#connections,
+      openConnections: this.#sockets.size,
       requests: [...this.#byIdentity.values()].reduce((sum, count) => sum + count, this.#unauthorized),
       unauthorized: this.#unauthorized,
       byIdentity: new Map(this.#byIdentity),
@@ -170,12 +177,12 @@ export class FakeCluster {
 
   /** Breaks every connection. The server keeps running. */
   closeConnections(): void {
-    this.#listener.closeConnections();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   /** Asks every HTTP/2 client to use another connection (GOAWAY), and closes these when their requests have ended. */
   goAway(): void {
-    for (const session of this.#listener.sessions) session.close();
+    for (const session of this.#http2Sessions) session.close();
   }
 
   /** Restarts on the same port, with the same certificate authority and objects. */
@@ -187,7 +194,11 @@ export class FakeCluster {
   /** Stops the server and closes every connection. */
   async close(): Promise<void> {
     clearInterval(this.#bookmarks);
-    await this.#listener.close();
+    const server = this.#server;
+    if (!server) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    this.closeConnections();
+    await closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -195,8 +206,39 @@ export class FakeCluster {
   }
 
   async #listen(): Promise<void> {
-    await this.#listener.listen();
+    const server = this.#createServer().listen(this.#port, '127.0.0.1');
+    await once(server, 'listening');
+    this.#server = server;
+    this.#port = (server.address() as AddressInfo).port; // a TCP server that listens has one
     this.#bookmarks = setInterval(() => this.sendBookmarks(), bookmarkEveryMs).unref();
+  }
+
+  #createServer(): Server {
+    const { insecureHttp, http2 = true, serverNames = [] } = this.#options;
+    const { certificate: cert, key } = this.certificateAuthority.issue({
+      commonName: 'fake-cluster',
+      dnsNames: ['localhost', ...serverNames],
+      ipAddresses: ['127.0.0.1', '::1'],
+    });
+    const tls = { cert, key, ca: this.certificateAuthority.certificate, requestCert: true, rejectUnauthorized: false };
+    const answer = (request: Request, response: Response) => this.#answer(request, response);
+    const server = insecureHttp
+      ? createServer(answer)
+      : http2
+        ? createSecureServer({ ...tls, allowHTTP1: true }, answer)
+        : createTlsServer(tls, answer);
+    server.on('session', (session: ServerHttp2Session) => {
+      this.#http2Sessions.add(session);
+      session.on('close', () => this.#http2Sessions.delete(session));
+    });
+    server.on('connection', (socket: Socket) => {
+      this.#connections += 1;
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+      // A client that disconnects is not an error of the server.
+      socket.on('error', () => {});
+    });
+    return server;
   }
 
   #answer(request: Request, response: Response): void {
