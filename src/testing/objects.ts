@@ -6,8 +6,7 @@ import { isObject, type JsonObject, without } from './api/json.ts';
 import { prepareKind, readKind } from './api/kinds.ts';
 import { withManagers } from './api/managed-fields.ts';
 import { type GivenMeta, keyOf, type Place, present, timestamp, withMeta } from './api/objects.ts';
-import { takeObject } from './api/removal.ts';
-import { isNewGeneration, storeObject } from './api/write.ts';
+import { isNewGeneration, storeObject, takeObject } from './api/write.ts';
 
 /** Identifies an object. */
 export interface ObjectName {

@@ -26,11 +26,10 @@ import { type ListOptions, listObjects, listOptionsOf } from './list.ts';
 import type { Writer } from './managed-fields.ts';
 import { present, timestamp } from './objects.ts';
 import { appliedBy, writtenBy } from './patch.ts';
-import { deleteObject, deleteOptionsOf } from './removal.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { review, reviewType, ServiceAccountTokens, type User } from './tokens.ts';
 import { Watch } from './watch.ts';
-import { createObject, replaceObject } from './write.ts';
+import { createObject, deleteObject, deleteOptionsOf, replaceObject } from './write.ts';
 
 interface ApiServerOptions extends ApiStateOptions {
   /** Shown in `/version`. */
