@@ -7,6 +7,7 @@ import {
   type KeyObject,
   randomBytes,
   sign,
+  X509Certificate,
 } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -171,7 +172,8 @@ function build(
     subjectKey.export({ type: 'spki', format: 'der' }),
     context(3, sequence(...extensions, ...identifiers), true),
   );
-  return pem(sequence(body, ecdsaWithSha256, bits(sign('sha256', body, issuer.privateKey))));
+  const certificate = sequence(body, ecdsaWithSha256, bits(sign('sha256', body, issuer.privateKey)));
+  return new X509Certificate(certificate).toString();
 }
 
 function distinguishedName(commonName: string, organizations: readonly string[]): Buffer {
@@ -197,9 +199,4 @@ function addressBytes(address: string): Buffer {
   const [left = [], right = []] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::').map(groups);
   const zeros = new Array(8 - left.length - right.length).fill(0);
   return Buffer.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 0xff]));
-}
-
-function pem(der: Buffer): string {
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }

@@ -119,13 +119,9 @@ export async function writePlugin(answer: PluginAnswer = {}, place: PluginPlace 
     const [count, ...list] = (await read('given')).split('\0').slice(0, -1);
     return { args: list.slice(0, Number(count)), environment: list.slice(Number(count)) };
   };
-  const lastEnvironment = async () => {
-    const environment: Record<string, string> = Object.create(null);
-    for (const entry of (await given()).environment) {
-      const equals = entry.indexOf('=');
-      environment[entry.slice(0, equals)] = entry.slice(equals + 1);
-    }
-    return environment;
+  const lastEnvironment = async (): Promise<Readonly<Record<string, string>>> => {
+    const variables = (await given()).environment.map((entry) => entry.split(/=(.*)/s, 2));
+    return Object.assign(Object.create(null), Object.fromEntries(variables));
   };
   let answers = 0;
   let written = false;
@@ -174,10 +170,9 @@ export async function writePlugin(answer: PluginAnswer = {}, place: PluginPlace 
 
 function response({ auth, cacheKeyType = 'Image', cacheDuration, apiVersion, ...answer }: PluginAnswer): string {
   if (auth !== undefined) {
-    const version = apiVersion ?? 'credentialprovider.kubelet.k8s.io/v1';
     return JSON.stringify({
       kind: 'CredentialProviderResponse',
-      apiVersion: version,
+      apiVersion: apiVersion ?? 'credentialprovider.kubelet.k8s.io/v1',
       cacheKeyType,
       cacheDuration,
       auth,
