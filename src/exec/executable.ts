@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { type BigIntStats, constants, type Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, lstat, open, readlink, stat } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join, normalize, resolve } from 'node:path';
 import type { PluginPolicy } from '../access/plugin-policy.ts';
@@ -53,14 +53,17 @@ async function runPinned(
     throw refused(`may not be run: ${path} cannot be read, so its SHA-256 cannot be compared (${errno})`);
   });
   try {
-    if (!digests.includes(file.sha256)) {
+    const { handle, sha256 } = file;
+    if (!digests.includes(sha256)) {
       const advice = 'if it was upgraded on purpose, pin the new one, beside the old one for a while';
       const pinned = `the plugin allowlist pins it to ${digests.join(' or ')}`;
-      throw refused(`may not be run: the SHA-256 of ${path} is ${file.sha256}, and ${pinned}: ${advice}`);
+      throw refused(`may not be run: the SHA-256 of ${path} is ${sha256}, and ${pinned}: ${advice}`);
     }
-    return await runProcess(path, { ...settings, descriptor: file.descriptor });
+    // Only Linux executes open files.
+    const descriptor = process.platform === 'linux' ? handle.fd : undefined;
+    return await runProcess(path, { ...settings, descriptor });
   } finally {
-    await file.close();
+    await file.handle.close();
   }
 }
 
@@ -219,32 +222,18 @@ async function isReadOnly(path: string): Promise<boolean> {
 }
 
 /** `/`, `/a`, `/a/b` of `/a/b`. */
-function fromRoot(path: string): readonly string[] {
-  const parts: string[] = [];
-  for (let part = path; ; part = dirname(part)) {
-    parts.unshift(part);
-    if (part === dirname(part)) return parts;
-  }
-}
+const fromRoot = (path: string): readonly string[] =>
+  path === dirname(path) ? [path] : [...fromRoot(dirname(path)), path];
 
-/** A plugin's file that is opened once: on Linux, the file that was hashed is the file that is executed, whatever is at its path by then. */
-interface PinnedFile {
-  /** SHA-256, in lower-case hexadecimal digits. */
-  readonly sha256: string;
-  /** The descriptor to execute, on systems that can execute an open file. */
-  readonly descriptor: number | undefined;
-  close(): Promise<void>;
-}
-
-/** Opens and hashes a file. Rejects with the operating system's error if the file cannot be read. */
-export async function openPinnedFile(path: string): Promise<PinnedFile> {
+/**
+ * Opens a plugin's file once, and hashes it: on Linux, the file that was hashed is the file that is executed, whatever is at its path by
+ * then. Rejects with the operating system's error if the file cannot be read.
+ */
+export async function openPinnedFile(path: string): Promise<{ readonly handle: FileHandle; readonly sha256: string }> {
   // Non-blocking: to open a pipe would wait for its writer.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const stats = await handle.stat({ bigint: true });
-    const sha256 = await digestOf(handle, stats);
-    const descriptor = process.platform === 'linux' ? handle.fd : undefined;
-    return { sha256, descriptor, close: () => handle.close() };
+    return { handle, sha256: await digestOf(handle) };
   } catch (error) {
     await handle.close();
     throw error;
@@ -257,10 +246,9 @@ const maxKnownDigests = 100;
 /** Milliseconds. A file that changed more recently may change again within one tick of the change time: its digest is not kept. */
 const settledMs = 2_000;
 
-async function digestOf(
-  handle: FileHandle,
-  { dev, ino, size, mtimeNs, ctimeNs, ctimeMs }: BigIntStats,
-): Promise<string> {
+/** SHA-256, in lower-case hexadecimal digits. */
+async function digestOf(handle: FileHandle): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await handle.stat({ bigint: true });
   // Only root can set a change time back.
   const version = [dev, ino, size, mtimeNs, ctimeNs].join();
   const known = knownDigests.get(version);
