@@ -38,9 +38,9 @@ const mostAfterRejections = 10;
  * Caches, refreshes and shares a credential; a subclass says where it comes from. It must not know what a request or a connection is.
  */
 export abstract class CredentialSource {
-  readonly #clock: () => number;
   /** Opens messages: `access provider google`. */
-  readonly #origin: string;
+  protected readonly origin: string;
+  readonly #clock: () => number;
   #current: Credential | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
   #secrets: readonly string[] = [];
@@ -54,7 +54,7 @@ export abstract class CredentialSource {
   #refreshWarning: SourceWarning | undefined;
 
   constructor(origin: string, clock: () => number) {
-    this.#origin = origin;
+    this.origin = origin;
     this.#clock = clock;
   }
 
@@ -198,7 +198,7 @@ export abstract class CredentialSource {
     this.#startCooldown(now);
     const what = `returned a credential that expired ${Math.round((now - expiredAt) / 1000)} s ago`;
     const advice = 'it is used all the same. Check the clocks of this machine and of the issuer.';
-    this.#clockWarning = { kind: 'clock', message: `${this.#origin} ${what}; ${advice}` };
+    this.#clockWarning = { kind: 'clock', message: `${this.origin} ${what}; ${advice}` };
   }
 
   #startCooldown(now: number): number {
@@ -219,7 +219,7 @@ export abstract class CredentialSource {
   #refreshFailed(what: string, error: unknown, asker: Asker | undefined): void {
     const known = error instanceof CredentialsError;
     if (known && error.code === 'PLUGIN_STOPPED') return;
-    const why = known ? error.message : `${this.#origin}: unexpected failure`;
+    const why = known ? error.message : `${this.origin}: unexpected failure`;
     const warning: SourceWarning = {
       kind: 'refresh',
       ...(known ? { code: error.code } : {}),

@@ -11,25 +11,18 @@ import { errnoOf } from '../util/guards.ts';
 import { AnswerFault, Credential, readKeyPair } from './credential.ts';
 import { CredentialSource, type Refresh } from './credential-source.ts';
 
-export interface StaticOptions {
-  readonly clock: () => number;
-}
-
 /** Milliseconds until files are read again. Bound service account tokens change once an hour; client-go waits a minute. */
 export const rereadMs = 60_000;
 
 export class StaticCredentialSource extends CredentialSource {
   protected override readonly supplying = 'its files are read';
-  readonly #where: string;
   readonly #user: StaticUser;
   readonly #hasFiles: boolean;
   /** While this lasts, files are not read again. */
   readonly #fresh = new Cooldown();
 
-  /** `where` opens error messages. */
-  constructor(where: string, user: StaticUser, { clock }: StaticOptions) {
-    super(where, clock);
-    this.#where = where;
+  constructor(origin: string, user: StaticUser, { clock }: { readonly clock: () => number }) {
+    super(origin, clock);
     this.#user = user;
     const { tokenFile, certificate, key } = user;
     this.#hasFiles = [tokenFile && { file: tokenFile }, certificate, key].some((source) => source && 'file' in source);
@@ -106,7 +99,7 @@ export class StaticCredentialSource extends CredentialSource {
   }
 
   #invalid(path: string, message: string): ConfigurationError {
-    return new ConfigurationError('KUBECONFIG_INVALID', this.#where, [{ path, message }]);
+    return new ConfigurationError('KUBECONFIG_INVALID', this.origin, [{ path, message }]);
   }
 }
 
