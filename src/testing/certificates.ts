@@ -1,9 +1,9 @@
 /** Throw-away certificates and authorities, in memory only. */
 import {
   createHash,
-  createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  type KeyLike,
   type KeyObject,
   randomBytes,
   sign,
@@ -92,44 +92,33 @@ const hour = 3_600_000;
 /** Creates a certificate authority (EC P-256), in memory only. */
 export function createCertificateAuthority(name = 'fake-cluster-ca'): CertificateAuthority {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const issuer = { name: distinguishedName(name, []), privateKey };
-  const now = Date.now();
-  const lifetime = { notBefore: new Date(now - hour), notAfter: new Date(now + 24 * hour) };
+  const issuer = { commonName: name, key: privateKey };
   return {
-    certificate: build(issuer, issuer.name, publicKey, lifetime, [
+    certificate: build(issuer, distinguishedName(name, []), publicKey, {}, [
       extension('2.5.29.19', sequence(boolean(true)), true),
       // keyCertSign and cRLSign.
       extension('2.5.29.15', bits(Buffer.from([0x06]), 1), true),
     ]),
-    issue: (request) => issueAs(issuer, request),
+    issue: (request) => issueWith(issuer, request),
   };
 }
 
-/** The issuer of a certificate: a name and a key, of an authority or not. */
 interface Issuer {
-  readonly name: Buffer;
-  readonly privateKey: KeyObject;
+  readonly commonName: string;
+  readonly key: KeyLike;
 }
 
-/** @internal Issues with the key of a certificate that is not an authority. */
+/** @internal The issuer may be one that is not an authority. */
 export function issueWith(
-  { key, commonName }: { readonly key: string; readonly commonName: string },
-  request: CertificateRequest,
-): IssuedCertificate {
-  return issueAs({ name: distinguishedName(commonName, []), privateKey: createPrivateKey(key) }, request);
-}
-
-function issueAs(
   issuer: Issuer,
   {
     commonName,
     organizations = [],
     dnsNames = [],
     ipAddresses = [],
-    notBefore = new Date(Date.now() - hour),
-    notAfter = new Date(Date.now() + 24 * hour),
     client = false,
     rsaBits,
+    ...lifetime
   }: CertificateRequest,
 ): IssuedCertificate {
   const pair =
@@ -141,7 +130,7 @@ function issueAs(
     ...ipAddresses.map((address) => context(7, addressBytes(address))),
   ];
   const subject = distinguishedName(commonName, organizations);
-  const certificate = build(issuer, subject, pair.publicKey, { notBefore, notAfter }, [
+  const certificate = build(issuer, subject, pair.publicKey, lifetime, [
     extension('2.5.29.19', sequence(), true),
     extension('2.5.29.15', bits(Buffer.from([0x80]), 7), true),
     // Client or server authentication.
@@ -155,24 +144,25 @@ function build(
   issuer: Issuer,
   subject: Buffer,
   subjectKey: KeyObject,
-  { notBefore, notAfter }: { readonly notBefore: Date; readonly notAfter: Date },
+  lifetime: Pick<CertificateRequest, 'notBefore' | 'notAfter'>,
   extensions: readonly Buffer[],
 ): string {
+  const { notBefore = new Date(Date.now() - hour), notAfter = new Date(Date.now() + 24 * hour) } = lifetime;
   const identifiers = [
     extension('2.5.29.14', octets(keyId(subjectKey))),
-    extension('2.5.29.35', sequence(context(0, keyId(createPublicKey(issuer.privateKey))))),
+    extension('2.5.29.35', sequence(context(0, keyId(createPublicKey(issuer.key))))),
   ];
   const body = sequence(
     context(0, integer(Buffer.from([2])), true),
     integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     ecdsaWithSha256,
-    issuer.name,
+    distinguishedName(issuer.commonName, []),
     sequence(time(notBefore), time(notAfter)),
     subject,
     subjectKey.export({ type: 'spki', format: 'der' }),
     context(3, sequence(...extensions, ...identifiers), true),
   );
-  const certificate = sequence(body, ecdsaWithSha256, bits(sign('sha256', body, issuer.privateKey)));
+  const certificate = sequence(body, ecdsaWithSha256, bits(sign('sha256', body, issuer.key)));
   return new X509Certificate(certificate).toString();
 }
 
