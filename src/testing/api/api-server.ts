@@ -31,11 +31,6 @@ import { review, reviewType, ServiceAccountTokens, type User } from './tokens.ts
 import { Watch } from './watch.ts';
 import { createObject, deleteObject, deleteOptionsOf, replaceObject } from './write.ts';
 
-interface ApiServerOptions extends ApiStateOptions {
-  /** Shown in `/version`. */
-  readonly name: string;
-}
-
 const checks = ['healthz', 'livez', 'readyz'];
 
 export class FakeApiServer {
@@ -43,7 +38,7 @@ export class FakeApiServer {
   readonly tokens: ServiceAccountTokens;
   readonly #name: string;
 
-  constructor(options: ApiServerOptions) {
+  constructor(options: ApiStateOptions & { readonly name: string }) {
     this.state = new ApiState(options);
     this.tokens = new ServiceAccountTokens(this.state);
     this.#name = options.name;

@@ -37,25 +37,22 @@ const definition = z
     message: 'must be spec.names.plural+"."+spec.group',
   });
 
-/** Throws a 422 that names each wrong field, and a 501 for unsupported features. */
-function parse(object: Json): z.output<typeof definition> {
+/**
+ * The kinds of a CustomResourceDefinition, one for each version that is served. Throws a 422 that names each wrong field, and a 501 for
+ * unsupported features.
+ */
+export function customTypes(object: Json): readonly ResourceType[] {
   const parsed = definition.safeParse(object);
   if (!parsed.success) {
     const name = valueAt(object, ['metadata', 'name']) ?? '';
     const causes = parsed.error.issues.map(({ path, message }) => cause.invalid(path.join('.'), '', message));
     throw invalid({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }, String(name), causes);
   }
-  if ((parsed.data.spec.conversion?.strategy ?? 'None') !== 'None') {
+  const { group, names, scope, versions, conversion } = parsed.data.spec;
+  if ((conversion?.strategy ?? 'None') !== 'None') {
     throw notImplemented('spec.conversion of a CustomResourceDefinition other than None: it converts no objects');
   }
-  return parsed.data;
-}
-
-/** The kinds of a CustomResourceDefinition, one for each version that is served. */
-export function customTypes(object: Json): readonly ResourceType[] {
-  const { spec } = parse(object);
-  const { group, names, scope } = spec;
-  return spec.versions
+  return versions
     .filter(({ served }) => served)
     .map(({ name: version, schema, subresources = {}, selectableFields = [] }) =>
       resourceType({

@@ -23,7 +23,8 @@ export const version = (name: string): JsonObject => ({
 
 /** The answer to a GET of `/api`, `/apis`, a group or a group's version; throws a 404 for one that is not served. */
 export function discover(state: ApiState, parts: readonly string[]): JsonObject {
-  const [prefix, group, name, more] = withCoreGroup(parts);
+  // The core group has no name and a prefix of its own.
+  const [prefix, group, name, more] = parts[0] === 'api' && parts.length > 1 ? parts.toSpliced(1, 0, '') : parts;
   if (prefix === 'api' && group === undefined) {
     return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
   }
@@ -42,11 +43,6 @@ export function discover(state: ApiState, parts: readonly string[]): JsonObject 
     groupVersion: group === '' ? name : `${group}/${name}`,
     resources: types.toSorted((one, other) => (one.plural < other.plural ? -1 : 1)).flatMap(resourcesOf),
   };
-}
-
-/** The core group has no name and a prefix of its own. */
-function withCoreGroup([prefix, ...rest]: readonly string[]): readonly (string | undefined)[] {
-  return prefix === 'api' && rest.length > 0 ? [prefix, '', ...rest] : [prefix, ...rest];
 }
 
 export const servesGroup = (state: ApiState, group: string) => groupsOf(state).includes(group);

@@ -16,7 +16,6 @@ import { isObject, type Json, type JsonObject, without } from './json.ts';
 import type { GivenObject, ManagedFields, StoredObject } from './objects.ts';
 import { ApiError } from './status.ts';
 
-/** Who writes an object. */
 export interface Writer {
   readonly manager: string;
   readonly subresource?: 'status' | undefined;
@@ -95,23 +94,19 @@ export function applyTo(
 
 function refuseConflicts(others: readonly Manager[], before: Fields, after: Fields): void {
   const sorted = others.toSorted((one, other) => nameOf(one.entry).localeCompare(nameOf(other.entry)));
-  const conflicts = sorted.flatMap(({ entry, paths }) => {
+  const causes = sorted.flatMap(({ entry, paths }) => {
+    const message = `conflict with ${nameOf(entry)}`;
     const lost = [...paths]
       .sort()
       .filter((path) => before.has(path) && !isDeepStrictEqual(before.get(path), after.get(path)));
     const changed = lost.filter((path) => after.has(path) || !isEmpty(before.get(path)));
-    return changed.map((path) => ({ who: nameOf(entry), field: pathText(path) }));
+    return changed.map((path) => ({ reason: 'FieldManagerConflict', message, field: pathText(path) }));
   });
-  if (conflicts.length === 0) return;
-  const causes = conflicts.map(({ who, field }) => ({
-    reason: 'FieldManagerConflict',
-    message: `conflict with ${who}`,
-    field,
-  }));
+  if (causes.length === 0) return;
   const [first] = causes;
-  const byManager = Map.groupBy(conflicts, ({ who }) => who);
-  const lines = [...byManager].flatMap(([who, of]) => [
-    `conflicts with ${who}:`,
+  const byManager = Map.groupBy(causes, ({ message }) => message);
+  const lines = [...byManager].flatMap(([message, of]) => [
+    `${message.replace('conflict', 'conflicts')}:`,
     ...of.map(({ field }) => `- ${field}`),
   ]);
   const message =
