@@ -255,7 +255,6 @@ export class Rejections {
   readonly #cooldown = new Cooldown();
   #lastAt = 0;
 
-  /** Whether the next refresh has to wait. */
   isCoolingDown(now: number): boolean {
     return this.#cooldown.left(now) > 0;
   }

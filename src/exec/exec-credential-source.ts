@@ -50,7 +50,6 @@ export class ExecCredentialSource extends CredentialSource {
     });
   }
 
-  /** For metrics. */
   get cached(): CachedCredential {
     const { current, askedAt, now } = this.use;
     // A clock that was set back makes the time unknown.

@@ -39,7 +39,6 @@ export async function runExecutable(
   return ended;
 }
 
-/** Runs the file if it has one of these digests. */
 async function runPinned(
   plugin: Plugin,
   path: string,
@@ -213,7 +212,6 @@ function problemOf(path: string, stats: Stats, user: number): string | undefined
   return (mode & groupWrite) === 0 ? undefined : `${path} can be written by the group ${gid}`;
 }
 
-/** Whether it lies on a read-only mount. */
 async function isReadOnly(path: string): Promise<boolean> {
   return access(path, constants.W_OK).then(
     () => false,

@@ -37,17 +37,14 @@ export interface PluginCall extends Plugin {
 export interface PluginOptions {
   /** Milliseconds until a plugin that has not answered is killed. */
   readonly pluginTimeoutMs: number;
-  /** Plugins that may run at once. */
   readonly maxConcurrentPlugins: number;
   readonly logger: Logger;
   readonly warnings: WarningLimiter;
   /** Give the plugin nothing of the process's environment but `PATH` and `HOME`. */
   readonly cleanEnvironment: boolean;
-  /** Which plugins may be run at all. */
   readonly pluginPolicy: PluginPolicy;
   /** Refuse a plugin that others can replace, instead of warning once. */
   readonly strictPluginFiles: boolean;
-  /** Receives the events of runs. */
   readonly observer?: Observer | undefined;
   /** Aborted by `close()`: plugins that still run are killed. */
   readonly signal: AbortSignal;

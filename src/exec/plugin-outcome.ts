@@ -25,13 +25,11 @@ export function toPluginError(plugin: Plugin, error: unknown, signal: AbortSigna
   return failure(plugin, code, reason);
 }
 
-/** Of `PLUGIN_STOPPED`. */
 export const stoppedReason = 'was stopped by close()';
 
 export interface AnswerOptions<T> {
   /** Reads stdout. Throws an `AnswerFault` if it is not an answer. */
   readonly decode: (stdout: string) => T;
-  /** For the message. */
   readonly timeoutMs: number;
   /** Of stderr, what may be shown. */
   readonly stderr: string;
@@ -89,12 +87,7 @@ export function shownStderr(
   return redact(stderr, [...secrets, ...possibleSecrets(stdout, shortestSecret)], { isCut: stderrCut });
 }
 
-/** Why a plugin could not be started. */
-interface StartProblem {
-  readonly code: PluginErrorCode;
-  /** The problem, and what to do. */
-  readonly reason: string;
-}
+type StartProblem = Pick<PluginError, 'code' | 'reason'>;
 
 const descriptors = 'raise its limit of open files (ulimit -n), and find out what keeps so many open';
 const memory = 'see the limits of memory here';

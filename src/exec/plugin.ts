@@ -15,7 +15,6 @@ import { failure, readAnswer, shownStderr, toPluginError } from './plugin-outcom
 import type { Ended } from './process.ts';
 import { type RunHistory, withinRunLimit } from './run-limit.ts';
 
-/** Why the plugin runs, and the history of its runs. */
 export interface RunContext extends Refresh {
   /** How the last run of its input ended. */
   readonly history: RunHistory;
@@ -68,7 +67,6 @@ function afterLastPrompt<T>(work: () => Promise<T>): Promise<T> {
 
 let lastRunId = 0;
 
-/** Runs the plugin, and reports the beginning and end. */
 async function runReported(
   call: PluginCall,
   options: PluginOptions,

@@ -10,13 +10,11 @@ const graceMs = 500;
 /** Bytes. More of stderr is kept than is shown, so that redaction sees the context. */
 const stderrKept = 16 * 1024;
 
-/** How a process ended. */
 export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
   /** The bytes that were written on stderr in all. `stderr` has the last of them. */
   readonly stderrBytes: number;
-  /** Whether `stderr` lacks the beginning. */
   readonly stderrCut: boolean;
   readonly tooLarge: boolean;
   readonly timedOut: boolean;
@@ -26,11 +24,9 @@ export interface Ended {
   readonly signal: string | undefined;
 }
 
-/** The input and the limits of a process. */
 export interface ProcessOptions {
   readonly args: readonly string[];
   readonly env: Record<string, string>;
-  /** Written to its stdin. */
   readonly input?: string;
   /** Milliseconds. Without it the process has the terminal, and no limit. */
   readonly timeoutMs: number | undefined;

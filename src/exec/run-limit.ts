@@ -13,14 +13,12 @@ export interface RunHistory {
   lastRun?: 'succeeded' | 'failed';
 }
 
-/** A run that needs a slot. */
 export interface RunRequest {
   /** Identifies an instance: a `CredentialProviders`, a kubeconfig. When it aborts, the instance's queued runs reject with its reason. */
   readonly signal: AbortSignal;
   /** Plugins of this instance that may run at once. */
   readonly limit: number;
   readonly accessType: string;
-  /** Of the plugin input that is run. */
   readonly history: RunHistory;
 }
 

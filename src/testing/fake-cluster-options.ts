@@ -104,14 +104,12 @@ export type Behaviour =
 /** Selects the requests of a behaviour. */
 export type RequestFilter = (request: SeenRequest) => boolean;
 
-/** What `failNext` asked for. */
 export interface NextRequests {
   readonly behaviour: Behaviour;
   readonly matches: RequestFilter;
   left: number;
 }
 
-/** Answers a request with a behaviour. */
 export function misbehave(behaviour: Behaviour, request: Request, response: Response): void {
   if (behaviour === 'hang') return;
   if (behaviour === 'reset') {

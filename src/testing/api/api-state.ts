@@ -66,7 +66,6 @@ export class Collection {
     return keys.flatMap((key) => (key.startsWith(prefix) ? (objects.get(key) ?? []) : []));
   }
 
-  /** Whether a namespace has objects of this resource. */
   hasObjectsIn(namespace: string): boolean {
     for (const key of this.#objects.keys()) if (key.startsWith(`${namespace}/`)) return true;
     return false;
@@ -154,7 +153,6 @@ export class ApiState {
     this.clock = clock;
   }
 
-  /** The watches that are open. */
   get watches(): readonly OpenWatch[] {
     return [...this.#collections.values()].flatMap(({ watches }) => [...watches]);
   }
@@ -183,7 +181,6 @@ export class ApiState {
     for (const watch of this.watches) if (!this.#types.has(pathOf(watch.type))) watch.end();
   }
 
-  /** The objects of a kind. */
   collection(type: ResourceType): Collection {
     return this.collectionAt(storageKeyOf(type));
   }
@@ -222,7 +219,6 @@ export class ApiState {
     return found;
   }
 
-  /** The metadata that a new object gets. */
   newMeta(type: ResourceType): GivenMeta & { readonly uid: string; readonly creationTimestamp: string } {
     return {
       uid: randomUUID(),

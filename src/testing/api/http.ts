@@ -22,7 +22,6 @@ const json = 'application/json';
 /** `application/json; charset=utf-8` without its parameters. */
 export const mediaTypeOf = (request: Request) => (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
-/** A request's body, and what it is in. */
 export interface Content {
   readonly body: Buffer;
   readonly mediaType: string;
@@ -124,7 +123,6 @@ export interface Call extends Target, Content {
   readonly response: Response;
 }
 
-/** A request for the objects of a kind. */
 export interface KindCall extends Call {
   readonly type: ResourceType;
 }

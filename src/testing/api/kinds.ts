@@ -6,10 +6,7 @@ import { isList, isObject, type Json, type JsonObject, valueAt, without, without
 import { type GivenObject, readMeta, withMeta } from './objects.ts';
 import { badRequest, cannotBeHandled, unexplained } from './status.ts';
 
-/**
- * An object as a client sends it. Throws a 400 if its kind or version is not the resource's, or its metadata is not what
- * metadata is.
- */
+/** An object as a client sends it. Throws a 400 if it is of another kind or version, or its metadata is not what metadata is. */
 export function readObject(type: ResourceType, body: Json): GivenObject {
   if (!isObject(body)) throw cannotBeHandled(type, 'the body is not an object');
   const { apiVersion, kind, metadata, ...rest } = body;

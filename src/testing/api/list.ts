@@ -11,7 +11,6 @@ import { badRequest, cause, expired, invalid } from './status.ts';
 /** The query of a list or a watch. Unknown options are ignored, as in Kubernetes. */
 export interface ListOptions {
   readonly watch: boolean;
-  /** The namespace of the URL. */
   readonly namespace: string | undefined;
   /** Which objects are asked for, by their namespace, fields and labels. */
   readonly selects: Matches;

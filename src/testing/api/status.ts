@@ -40,7 +40,6 @@ const reasons: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-/** A request that cannot be served. */
 export class ApiError extends Error {
   readonly code: number;
   readonly reason: string;
@@ -53,7 +52,6 @@ export class ApiError extends Error {
     this.details = details;
   }
 
-  /** The body that is sent. */
   toStatus(): object {
     const { message, reason, details, code } = this;
     const status = 'Failure';

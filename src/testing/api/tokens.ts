@@ -144,7 +144,6 @@ export const reviewType = resourceType({
   namespaced: false,
 });
 
-/** Answers a SelfSubjectReview. */
 export function review(body: Json, { username, uid, groups, extra }: User, now: number): JsonObject {
   readObject(reviewType, body);
   return {
