@@ -183,7 +183,7 @@ export class Deadline {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
   readonly #onAbort = () => this.#controller.abort(this.#outer?.reason);
-  readonly signal = this.#controller.signal;
+  readonly signal: AbortSignal = this.#controller.signal;
   #cancel = () => {};
 
   /** Without `AbortSignal.any`, which leaves something at `outer` for each request in Node 22. */

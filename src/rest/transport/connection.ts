@@ -85,7 +85,7 @@ export class Connection {
   readonly options: ConnectionOptions;
   readonly #end = new AbortController();
   /** Aborted by `destroy()`: nothing goes out any more. */
-  readonly ended = this.#end.signal;
+  readonly ended: AbortSignal = this.#end.signal;
 
   /** `onUnused` is called when there has been no reference for `idleTimeoutMs`; at once after `retire`. */
   constructor(
