@@ -140,9 +140,9 @@ export function isSelected(
 }
 
 const labelRequirement =
-  /^\s*(?<not>!?)\s*(?<key>[^\s!=<>,()]+)\s*(?:(?<operator>==?|!=|\bin\b|\bnotin\b)\s*(?<values>.*?))?\s*$/;
+  /^\s*(?<not>!?)\s*(?<key>[^\s!=<>,()]+)\s*(?:(?<operator>==?|!=|<|>|\bin\b|\bnotin\b)\s*(?<values>.*?))?\s*$/;
 
-/** `a=b,c!=d,e in (f,g),h notin (i),j,!k`, as apimachinery reads it. Nothing is selected by other operators (`<`, `>`). */
+/** `a=b,c!=d,e in (f,g),h notin (i),j,!k`, as apimachinery reads it. */
 function matchesLabels(selector: string, labels: Readonly<Record<string, string>>): boolean {
   // Commas within parentheses separate values.
   return selector.split(/,(?![^(]*\))/).every((requirement) => {
@@ -152,9 +152,21 @@ function matchesLabels(selector: string, labels: Readonly<Record<string, string>
       .replace(/^\(|\)$/g, '')
       .split(',')
       .map((value) => value.trim());
-    if (operator === undefined) return (label !== undefined) !== (not === '!');
-    const isWanted = label !== undefined && wanted.includes(label);
-    return operator === '!=' || operator === 'notin' ? !isWanted : isWanted;
+    switch (operator) {
+      case '=':
+      case '==':
+      case 'in':
+        return label !== undefined && wanted.includes(label);
+      case '!=':
+      case 'notin':
+        return label === undefined || !wanted.includes(label);
+      case '<':
+        return label !== undefined && Number(label) < Number(values);
+      case '>':
+        return label !== undefined && Number(label) > Number(values);
+      default:
+        return (label !== undefined) !== (not === '!');
+    }
   });
 }
 

@@ -16,6 +16,7 @@ test('selectors of a cache are read as an API server does', () => {
     ['app notin (y,x)', false],
     ['gone notin (y)', true],
     ['empty=', true],
+    ['example.dev/tier>2,example.dev/tier<4', true],
     ['gone', false],
     ['!app', false],
     ['constructor', false],
