@@ -26,7 +26,6 @@ export interface ClusterListing {
   readonly owner?: string;
 }
 
-/** The parts of a cluster. */
 export interface ClusterParts extends InformerListener {
   readonly name: string;
   readonly config: RestConfig;

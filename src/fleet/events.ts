@@ -46,7 +46,6 @@ const maxQueued = 1_000;
 const maxSeries = 4_096;
 const maxNoteBytes = 1_024;
 
-/** A series of equal events. */
 interface Series {
   readonly namespace: string;
   readonly event: object & { readonly metadata: { readonly name: string } };
@@ -58,7 +57,6 @@ interface Series {
   written: number;
 }
 
-/** The parts of `Events`. */
 export interface EventsParts {
   readonly context: Pick<ReflectorContext, 'clock' | 'logger' | 'fields'>;
   /** None are written. */

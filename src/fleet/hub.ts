@@ -13,7 +13,6 @@ import { type Fence, shardLost } from './membership/ownership.ts';
 import type { Restart } from './reflect/restart.ts';
 import type { FleetObserver } from './telemetry.ts';
 
-/** The parts of a hub. */
 export interface HubParts {
   readonly config: RestConfig;
   readonly clock: Clock;

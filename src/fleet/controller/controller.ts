@@ -94,7 +94,7 @@ class Controller {
 
   get stats() {
     const { name, concurrency } = this.#settings;
-    return { name, depth: this.#queue.depth, adds: this.#queue.adds, active: this.#queue.working, concurrency };
+    return { name, concurrency, ...this.#queue.stats };
   }
 
   /** What it does on the hub, where it began. */

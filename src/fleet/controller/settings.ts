@@ -19,10 +19,7 @@ import type {
 } from './options.ts';
 import { ownersOf, requestOf } from './requests.ts';
 
-interface Namespaces {
-  readonly namespace?: unknown;
-  readonly namespaces?: unknown;
-}
+type Namespaces = Partial<Record<'namespace' | 'namespaces', unknown>>;
 
 /** A source, and what else there is where it is given. */
 function sourceWith<More extends z.ZodRawShape>(more: More) {

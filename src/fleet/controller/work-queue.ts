@@ -1,10 +1,7 @@
 /** Serves the queues of all clusters in turn, so that no cluster delays another. */
 import { ClusterQueue, type Job, type Rank, ranks, turnsForInitial, type WorkQueueOptions } from './cluster-queue.ts';
 
-/**
- * One in this many slots is reserved for clusters that have none and whose last reconcile ended in time, so that clusters whose
- * reconciles hang cannot take all of them.
- */
+/** One in this many slots is reserved for clusters that have none, and whose last reconcile ended in time: see `concurrency`. */
 const keptOf = 4;
 
 export class WorkQueue<T> {
@@ -22,22 +19,12 @@ export class WorkQueue<T> {
     this.#kept = Math.floor(options.slots / keptOf);
   }
 
-  /** Items that have been queued so far, for metrics. */
-  get adds(): number {
-    return this.#adds;
+  /** Items that wait for a slot, that have been queued so far, and that have a slot. */
+  get stats() {
+    const depth = [...this.#queues].reduce((sum, queue) => sum + queue.depth, 0);
+    return { depth, adds: this.#adds, active: this.#working };
   }
 
-  /** Items that wait for a slot. */
-  get depth(): number {
-    return [...this.#queues].reduce((sum, { depth }) => sum + depth, 0);
-  }
-
-  /** Items that have a slot. */
-  get working(): number {
-    return this.#working;
-  }
-
-  /** Creates the queue of a cluster. */
   queueOf(name: string): ClusterQueue<T> {
     for (const queue of this.#queues) if (queue.closed) this.#queues.delete(queue);
     const queue = new ClusterQueue<T>(name, this.#options, {

@@ -23,7 +23,7 @@ interface Awaited {
 type Named = WrittenObject & { readonly metadata?: { readonly name?: string; readonly uid?: string } };
 
 export class Written {
-  /** The caches that the controller has of a server, by the dispatcher of its config; of its own place by default. */
+  /** By the dispatcher of a server's config; by default those of its own place. */
   readonly #cachesOf: (server: object | undefined) => readonly Informer[];
   readonly #clock: Clock;
   readonly #items = new Map<string, Awaited>();

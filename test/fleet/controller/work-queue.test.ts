@@ -78,7 +78,7 @@ test('a cluster that has gone leaves no item and no timer, and what is worked on
   working.done({ failed: true });
   add('4');
   assert.equal(queue.take(), undefined);
-  assert.equal(queue.depth, 0);
+  assert.equal(queue.stats.depth, 0);
   assert.deepEqual(clock.waits, []);
 });
 
@@ -117,7 +117,7 @@ describe('slots', () => {
     };
     let jobs = round();
     assert.equal(jobs.length, 100);
-    assert.equal(queue.working, 100);
+    assert.equal(queue.stats.active, 100);
     healthy.add('a');
     let rounds = 0;
     while (!jobs.some(({ value }) => value === 'healthy/a')) {
@@ -218,7 +218,7 @@ test('whatever happens, no item is lost, none is worked on by two, none more oft
         clock.advance(1_000_000);
       }
       assert.deepEqual([...wanted, ...promised], []);
-      assert.equal(queue.depth, 0);
+      assert.equal(queue.stats.depth, 0);
     }),
     { numRuns: 300 },
   );
