@@ -106,7 +106,7 @@ export class ClusterQueue<T> {
     if (this.#closed) return;
     let entry = this.#entries.get(key);
     if (!entry) {
-      entry = { key, value, triggers: [], state: 'waiting', rank, failures: 0, since: 0 };
+      entry = { key, value, triggers: [trigger], state: 'waiting', rank, failures: 0, since: 0 };
       this.#entries.set(key, entry);
     }
     // One change may lead to an item twice: by the object before it and after it.
