@@ -10,9 +10,9 @@ export type Verdict =
       readonly key: string;
       /** What `Ownership` knows the cluster by. */
       readonly ownerKey: string;
-      readonly fence?: Fence;
+      readonly fence: Fence | undefined;
       /** The clock's uptime before which another replica may still be letting the cluster go. */
-      readonly notBefore?: number;
+      readonly notBefore: number | undefined;
     }
   | {
       readonly engage: false;
@@ -41,8 +41,8 @@ const movingMs = 30_000;
 /** The oldest profile of a cluster. */
 interface Oldest {
   readonly name: string;
-  /** Since when, if it was another one before, of another replica. */
-  readonly movedAt: number | undefined;
+  /** If it was another one before, of another replica: the uptime until which that one may let the cluster go. */
+  readonly notBefore: number | undefined;
   /** When the last profile of the cluster went. A new one may come at once, under another name. */
   readonly goneAt?: number;
 }
@@ -133,7 +133,7 @@ export class Membership {
     }
     const key = entry.key.value;
     const names = this.#byKey.get(key) ?? new Set([name]);
-    const { name: ownerKey, movedAt } = this.#oldest.get(key) ?? { name, movedAt: undefined };
+    const { name: ownerKey, notBefore } = this.#oldest.get(key) ?? { name, notBefore: undefined };
     const first = this.#firstOf(names, (profile) => !this.#rules.resolves(profile));
     if (first !== name) {
       const [reason, message] = isByServer(key)
@@ -145,10 +145,7 @@ export class Membership {
       return { engage: false, state: 'Duplicate', reason, message };
     }
     const owner = this.#rules.ownerOf(ownerKey);
-    if (owner.mine) {
-      const notBefore = movedAt === undefined ? {} : { notBefore: movedAt + movingMs };
-      return { engage: true, key, ownerKey, ...(owner.fence ? { fence: owner.fence } : {}), ...notBefore };
-    }
+    if (owner.mine) return { engage: true, key, ownerKey, fence: owner.fence, notBefore };
     const { mine: _, ...why } = owner;
     return { engage: false, state: 'NotOwned', ...why };
   }
@@ -178,8 +175,9 @@ export class Membership {
       if (before) this.#oldest.set(key, { goneAt: this.#rules.uptime(), ...before });
     } else if (name !== before?.name) {
       const isOthers = before && !this.#rules.ownerOf(before.name).mine;
-      this.#oldest.set(key, { name, movedAt: isOthers ? (before.goneAt ?? this.#rules.uptime()) : before?.movedAt });
-    } else if (before.goneAt !== undefined) this.#oldest.set(key, { name, movedAt: before.movedAt });
+      const notBefore = isOthers ? (before.goneAt ?? this.#rules.uptime()) + movingMs : before?.notBefore;
+      this.#oldest.set(key, { name, notBefore });
+    } else if (before.goneAt !== undefined) this.#oldest.set(key, { name, notBefore: before.notBefore });
   }
 
   /** After that time no replica works on it. */
@@ -198,17 +196,13 @@ export class Membership {
   }
 
   #judge(name: string, profile: FleetProfile): Pick<Entry, 'key' | 'left'> {
+    const notPlaced = this.#placed?.has(name) === false ? 'no PlacementDecision names it' : undefined;
     const selected = askSafely(() => this.#rules.select(profile), Boolean);
     if ('problem' in selected) {
       const key = { problem: `select failed: ${selected.problem}`, reason: 'SELECT/HANDLER_FAILED' };
-      return { key, left: this.#whyNotPlaced(name) };
+      return { key, left: notPlaced };
     }
-    const left = selected.value ? this.#whyNotPlaced(name) : 'select leaves it out';
-    return { key: this.#keyOf(profile), left };
-  }
-
-  #whyNotPlaced(name: string): string | undefined {
-    return this.#placed && !this.#placed.has(name) ? 'no PlacementDecision names it' : undefined;
+    return { key: this.#keyOf(profile), left: selected.value ? notPlaced : 'select leaves it out' };
   }
 
   #keyOf(profile: FleetProfile): Entry['key'] {

@@ -1,5 +1,6 @@
 /** Whether a cluster is reported as healthy, and since when it is not. */
 import type { Logger } from '../../observability/logger.ts';
+import { keyOf } from '../../rest/api/kubernetes-object.ts';
 import { isText } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import { ask } from '../guard.ts';
@@ -34,14 +35,8 @@ export function callersReadiness(
   logger: Logger,
 ): (profile: FleetProfile) => Readiness {
   return (profile) => {
-    const { namespace, name } = profile.metadata;
-    const ready = ask(
-      logger,
-      { cluster: `${namespace}/${name}` },
-      'isReady',
-      () => isReady(profile),
-      (said) => said,
-    );
+    const call = () => isReady(profile);
+    const ready = ask(logger, { cluster: keyOf(profile) }, 'isReady', call, (said) => said);
     if (ready === true) return { ready: 'yes', reason: 'READY', message: 'isReady says true' };
     if (ready === false) return { ready: 'no', reason: 'NOT_READY', message: 'isReady says false' };
     return { ready: 'unknown', reason: 'READINESS_UNKNOWN', message: 'isReady says neither true nor false' };
