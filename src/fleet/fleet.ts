@@ -82,7 +82,7 @@ export class Fleet {
       hubPlace,
       engaged: () => this.#clusters.engaged,
       synced: () => this.synced(),
-      reach: (graceMs, tell) => this.#clusters.reach({ graceMs, clock, tell }),
+      reach: (graceMs, tell) => this.#clusters.reach(graceMs, tell),
     });
     const context = {
       ...common,

@@ -143,7 +143,7 @@ export class Attachment {
     const queueExisting = (affects: Affects) => {
       for (const change of reach.told) queue(change, 'start', affects);
     };
-    this.#until(this.place.signal, queueExisting, () => reach.close());
+    this.#until(this.place.signal, queueExisting, () => {});
   }
 
   /** Follows a source until the signal aborts. */

@@ -5,7 +5,7 @@ import type { WarningLimiter } from '../../observability/warning-limiter.ts';
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
-import type { Failure } from './status.ts';
+import type { Why } from './status.ts';
 
 const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
 
@@ -32,7 +32,7 @@ export class Attempts {
   #failures = 0;
   #retryAt = 0;
   /** Why the last one failed. */
-  #failure: Failure | undefined;
+  #failure: Why | undefined;
   /** Something has changed since the last one began: retry without a pause. */
   #isWorthTrying = false;
 
@@ -42,7 +42,7 @@ export class Attempts {
   }
 
   /** Why the last one failed, and the milliseconds until the next; `undefined` if that may begin. */
-  get pause(): { readonly failure: Failure; readonly ms: number } | undefined {
+  get pause(): { readonly failure: Why; readonly ms: number } | undefined {
     const ms = this.#retryAt - this.#context.clock.uptime();
     return this.#failure && ms > 0 ? { failure: this.#failure, ms } : undefined;
   }
@@ -53,7 +53,7 @@ export class Attempts {
   }
 
   /** One has failed. */
-  failed(failure: Failure, error: unknown): void {
+  failed(failure: Why, error: unknown): void {
     const { clock, logger, warnings } = this.#context;
     this.#failures += 1;
     const { code, retryAfterMs = 0 } = error instanceof CredentialsError ? error : {};

@@ -15,17 +15,14 @@ import { shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
 import { again, announce, disengaged, failureOf, problemsOf, replaced, type Status, shown } from './status.ts';
 
-/** What of a cluster is claimed. */
-export type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
-
 /** What all lifecycles of a fleet share. */
 export interface LifecycleContext extends EngagementContext, AttemptsContext {
   readonly unhealthyGraceMs: number;
   readinessOf(profile: FleetProfile): Readiness;
   /** Claims the cluster. False while another lifecycle has it: this one is woken when the cluster is free. */
-  claim(cluster: Claimed, lifecycle: ClusterLifecycle): boolean;
+  claim(cluster: Basis, lifecycle: ClusterLifecycle): boolean;
   /** Gives the cluster back, if the lifecycle has it. */
-  release(cluster: Claimed, lifecycle: ClusterLifecycle): void;
+  release(cluster: Basis, lifecycle: ClusterLifecycle): void;
   /** Attaches the controllers to an engaged cluster. */
   begin(cluster: Cluster): void;
   /** The status, the profile or the owner of a cluster may have changed. */
@@ -98,14 +95,8 @@ export class ClusterLifecycle {
   /** What followers of the clusters receive: `cluster` is engaged and not about to end; `gone` once nothing of it is left. */
   get facts() {
     const cluster = this.#engagement && !this.#whyNot(this.#engagement.basis) ? this.cluster : undefined;
-    const isEngageable = this.#verdict.engage;
-    return {
-      profile: this.#profile,
-      status: this.#status,
-      cluster,
-      isEngageable,
-      gone: this.#isOver ? this.#gone : undefined,
-    };
+    const gone = this.#isOver ? this.#gone : undefined;
+    return { profile: this.#profile, status: this.#status, cluster, isEngageable: this.#verdict.engage, gone };
   }
 
   /** It has been tried once, or is not going to be tried now. */

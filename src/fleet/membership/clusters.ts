@@ -5,12 +5,12 @@
 import { FleetError } from '../../errors/index.ts';
 import type { Cluster, ClusterListing } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
-import { type Claimed, ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
-import type { EngageHandler } from './engagement.ts';
+import { ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
+import type { Basis, EngageHandler } from './engagement.ts';
 import type { FleetProfile } from './identity.ts';
 import type { Membership } from './membership.ts';
 import type { Ownership } from './ownership.ts';
-import { Reach, type ReachOptions } from './reach.ts';
+import { type ClusterChange, Reach } from './reach.ts';
 
 const deleted = 'its ClusterProfile was deleted';
 
@@ -135,8 +135,8 @@ export class Clusters {
   }
 
   /** Looks at all of them now, and at each change. */
-  reach(options: ReachOptions): Reach {
-    const reach = new Reach(options, (closed) => this.#reaches.delete(closed));
+  reach(graceMs: number, tell: (change: ClusterChange) => void): Reach {
+    const reach = new Reach({ graceMs, tell, clock: this.#context.clock, signal: this.#stop });
     this.#reaches.add(reach);
     for (const lifecycle of this.#lifecycles.values()) reach.look(lifecycle);
     return reach;
@@ -157,7 +157,7 @@ export class Clusters {
     });
   }
 
-  #claim({ key, ownerKey }: Claimed, lifecycle: ClusterLifecycle): boolean {
+  #claim({ key, ownerKey }: Basis, lifecycle: ClusterLifecycle): boolean {
     const holder = this.#holders.get(key) ?? lifecycle;
     if (holder !== lifecycle) return false;
     this.#holders.set(key, lifecycle);
@@ -165,7 +165,7 @@ export class Clusters {
     return true;
   }
 
-  #release({ key, ownerKey }: Claimed, lifecycle: ClusterLifecycle): void {
+  #release({ key, ownerKey }: Basis, lifecycle: ClusterLifecycle): void {
     if (this.#holders.get(key) !== lifecycle) return;
     this.#holders.delete(key);
     // One of the others may wait for it.

@@ -157,13 +157,12 @@ export class Engagement {
     this.#abortRequests(reason);
     this.basis.fence?.signal.removeEventListener('abort', this.#onFenceOver);
     await this.config?.close();
-    if (this.#isEngaged && this.cluster) this.#tellDisengaged(this.cluster);
-  }
-
-  #tellDisengaged(cluster: Cluster): void {
+    const { cluster } = this;
+    if (!this.#isEngaged || !cluster) return;
+    const { onDisengage, logger } = this.#context;
     const what = `an onDisengage function for ${this.name}`;
-    for (const handler of [...this.#context.onDisengage])
-      guard(this.#context.logger, { cluster: this.name }, what, () => handler(cluster, cluster.signal.reason));
+    for (const handler of [...onDisengage])
+      guard(logger, { cluster: this.name }, what, () => handler(cluster, cluster.signal.reason));
   }
 
   /** Aborts all requests at once, and refuses later ones. */
@@ -173,7 +172,7 @@ export class Engagement {
   }
 
   #shardLost(): FleetError {
-    return disengaged(this.name, { state: 'NotOwned', ...shardLost });
+    return disengaged(this.name, shardLost);
   }
 
   #enter(stage: Stage, message: string): void {

@@ -6,7 +6,7 @@ import type { Cluster } from '../cluster.ts';
 import type { ClusterLifecycle } from './cluster-lifecycle.ts';
 import { checkAnswers } from './engagement.ts';
 import type { FleetProfile } from './identity.ts';
-import { failureOf, replaced } from './status.ts';
+import { failureOf, replaced, type Why } from './status.ts';
 
 /** What has become of a cluster. */
 export interface ClusterChange {
@@ -23,8 +23,6 @@ export interface ClusterChange {
   readonly reason: string;
   readonly message: string;
 }
-
-type Why = Pick<ClusterChange, 'reason' | 'message'>;
 
 interface Tracked {
   profile: FleetProfile;
@@ -43,6 +41,8 @@ export interface ReachOptions {
   /** Milliseconds for which a cluster is away before that is reported. */
   readonly graceMs: number;
   readonly clock: Clock;
+  /** Ends it. */
+  readonly signal: AbortSignal;
   tell(change: ClusterChange): void;
 }
 
@@ -58,12 +58,13 @@ const [shortestMs, longestMs] = [1_000, 20_000];
 export class Reach {
   readonly #options: ReachOptions;
   readonly #tracked = new Map<string, Tracked>();
-  readonly #closed = new AbortController();
-  readonly #onClose: (reach: Reach) => void;
 
-  constructor(options: ReachOptions, onClose: (reach: Reach) => void) {
+  constructor(options: ReachOptions) {
     this.#options = options;
-    this.#onClose = onClose;
+    const stop = () => {
+      for (const { cancel } of this.#tracked.values()) cancel();
+    };
+    options.signal.addEventListener('abort', stop, { once: true });
   }
 
   /** What is the case now: each cluster that was told of. */
@@ -73,7 +74,7 @@ export class Reach {
 
   /** Looks at a cluster whose status, profile or owner may have changed. */
   look({ name, facts }: ClusterLifecycle): void {
-    if (this.#closed.signal.aborted) return;
+    if (this.#options.signal.aborted) return;
     const { profile, status, cluster, isEngageable, gone } = facts;
     const known = this.#tracked.get(name);
     const isAnother = known && known.profile.metadata.uid !== profile.metadata.uid;
@@ -92,12 +93,6 @@ export class Reach {
       this.#isUp(tracked, status);
       void this.#ask(tracked, cluster);
     } else if (status.state === 'Backoff' || status.state === 'NotReady') this.#isDown(tracked, status);
-  }
-
-  close(): void {
-    this.#closed.abort();
-    for (const name of [...this.#tracked.keys()]) this.#forget(name);
-    this.#onClose(this);
   }
 
   #forget(name: string): void {
@@ -125,7 +120,7 @@ export class Reach {
   async #ask(tracked: Tracked, cluster: Cluster): Promise<void> {
     const { clock, graceMs } = this.#options;
     const everyMs = Math.max(shortestMs, Math.min(graceMs / 3, longestMs));
-    const signal = AbortSignal.any([cluster.signal, this.#closed.signal]);
+    const signal = AbortSignal.any([cluster.signal, this.#options.signal]);
     for (;;) {
       await pause(everyMs, signal, clock).catch(() => undefined);
       if (signal.aborted) return;

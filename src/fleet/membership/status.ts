@@ -10,12 +10,19 @@ import { type ClusterState, emit, type FleetObserver } from '../telemetry.ts';
 /** In bytes, as of an error's message. */
 const longestMessage = 4_096;
 
-/** The state of a cluster and the reason for it. */
-export interface Status {
-  readonly state: ClusterState;
-  /** A stable code. */
+/** Why a cluster is in a state, or what has failed. */
+export interface Why {
+  /**
+   * A stable code. Of a failure the stage and the error's code: `CREDENTIAL/PLUGIN_NOT_FOUND`, `REQUEST/STATUS_401`,
+   * `HANDLERS/HANDLER_FAILED`.
+   */
   readonly reason: string;
   readonly message: string;
+}
+
+/** The state of a cluster and the reason for it. */
+export interface Status extends Why {
+  readonly state: ClusterState;
 }
 
 /** @internal The problems of the informers of an engaged cluster. */
@@ -35,7 +42,7 @@ export function shown({ state, reason, message }: Status): Status {
 /** Reports a status to metrics, events and the log; without a state of a cluster that has left. */
 export function announce(
   cluster: string,
-  { state, reason, message }: Omit<Status, 'state'> & { readonly state: ClusterState | undefined },
+  { state, reason, message }: Why & { readonly state: ClusterState | undefined },
   { observer, logger }: { readonly observer: FleetObserver | undefined; readonly logger: Logger },
 ): void {
   emit(observer, 'cluster', { cluster, state, reason, message });
@@ -51,20 +58,14 @@ export function again(reason: string, message: string): Status {
 
 export const replaced = again('PROFILE_REPLACED', 'the profile was deleted and made again');
 
-export function disengaged(cluster: string, { reason, message }: Status): FleetError {
+export function disengaged(cluster: string, { reason, message }: Why): FleetError {
   return new FleetError('CLUSTER_DISENGAGED', `${cluster} is disengaged (${reason}): ${message}`, { cluster, reason });
 }
 
 /** The stages of an engagement. */
 export type Stage = 'RESOLVE' | 'CREDENTIAL' | 'REQUEST' | 'HANDLERS';
 
-export interface Failure {
-  /** The stage and the error's code: `CREDENTIAL/PLUGIN_NOT_FOUND`, `REQUEST/STATUS_401`, `HANDLERS/HANDLER_FAILED`. */
-  readonly reason: string;
-  readonly message: string;
-}
-
-export function failureOf(stage: Stage, error: unknown): Failure {
+export function failureOf(stage: Stage, error: unknown): Why {
   return { reason: `${stage}/${codeOf(stage, error)}`, message: reasonOf(error) };
 }
 
