@@ -49,10 +49,8 @@ export class Informers {
     logger.debug?.(fields, `informer for ${kind} (${apiVersion})`);
     if (informers.length + 1 === suspicious) {
       const advice = 'define transform and indexers once, outside of what is called again and again';
-      logger.warn(
-        fields,
-        `${suspicious} informers for ${kind} (${apiVersion}), each with functions of its own: ${advice}`,
-      );
+      const what = `${suspicious} informers for ${kind} (${apiVersion}), each with functions of its own`;
+      logger.warn(fields, `${what}: ${advice}`);
     }
     return informer;
   }

@@ -8,50 +8,40 @@ export interface Change<T> {
   readonly before: T | undefined;
   readonly after: T | undefined;
   /** The last state of a deleted object. */
-  readonly gone?: T;
+  readonly gone?: T | undefined;
   /** It comes from the informer's first list. */
   readonly initial: boolean;
 }
 
-interface Entry<T> {
-  /** The state that the consumer saw last. */
-  readonly seen: T | undefined;
-  readonly after: T | undefined;
-  readonly gone: T | undefined;
-}
-
-/** Several changes of one object are one. */
+/** Several changes of one object are one, whose `before` is the state that the consumer saw last. */
 export class Pending<T extends KubernetesObject> {
-  readonly #entries = new Map<string, Entry<T>>();
+  readonly #changes = new Map<string, Omit<Change<T>, 'initial'>>();
 
   get size(): number {
-    return this.#entries.size;
+    return this.#changes.size;
   }
 
-  add({ key, before, after, gone }: Omit<Change<T>, 'initial'>): void {
-    const entry = this.#entries.get(key);
-    const seen = entry ? entry.seen : before;
-    // The consumer has not seen this object, only another one of the same name.
-    const last = [gone, entry?.gone].find(
-      (object) => object !== undefined && object.metadata.uid === seen?.metadata.uid,
-    );
+  add(change: Omit<Change<T>, 'initial'>): void {
+    const { key, after } = change;
+    const earlier = this.#changes.get(key);
+    const { before } = earlier ?? change;
+    // The consumer has not seen what else is gone, only another object of the same name.
+    const gone = [change.gone, earlier?.gone].find((object) => object && object.metadata.uid === before?.metadata.uid);
     // It was created and deleted before the consumer has seen it.
-    if (seen === undefined && after === undefined) this.#entries.delete(key);
-    else this.#entries.set(key, { seen, after, gone: last });
+    if (before === undefined && after === undefined) this.#changes.delete(key);
+    else this.#changes.set(key, { key, before, after, gone });
   }
 
   /** Takes the next object's events: two if another object of the same name has replaced it. */
   take(): readonly InformerEvent<T>[] {
-    const [next] = this.#entries;
+    const [next] = this.#changes.values();
     if (!next) return [];
-    const [key, { seen, after, gone }] = next;
-    this.#entries.delete(key);
-    if (after === undefined) return seen === undefined ? [] : [{ type: 'Delete', object: gone ?? seen }];
-    if (seen === undefined) return [{ type: 'Apply', object: after }];
-    if (seen.metadata.uid === after.metadata.uid) return [{ type: 'Apply', object: after, old: seen }];
-    return [
-      { type: 'Delete', object: gone ?? seen },
-      { type: 'Apply', object: after },
-    ];
+    const { key, before, after, gone } = next;
+    this.#changes.delete(key);
+    if (before && after && before.metadata.uid === after.metadata.uid) {
+      return [{ type: 'Apply', object: after, old: before }];
+    }
+    const deleted = before ? [{ type: 'Delete', object: gone ?? before } as const] : [];
+    return after ? [...deleted, { type: 'Apply', object: after }] : deleted;
   }
 }
