@@ -16,7 +16,6 @@ import { acceptOf, type Reading, type ReflectorEvent, readObject, readWatchEvent
 import { WatchClosed, WatchEnded } from './restart.ts';
 import { inTurn } from './turns.ts';
 
-/** What is read, and how. */
 export interface ResourceRequest {
   readonly server: ApiServer;
   readonly path: string;
@@ -64,7 +63,6 @@ const longestSilenceMs = 75_000;
 /** Bytes that are unpacked at once: as many as are kept of a plain body. */
 const unpackedBytes = 65_536;
 
-/** Yields one page at a time. */
 export async function* listPages(list: ResourceRequest): AsyncGenerator<Batch, void> {
   let items = firstItems;
   for (let next = ''; ; ) {

@@ -114,12 +114,10 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
       this.#openedAt = undefined;
       this.#cancelSlow =
         this.version === undefined ? this.#context.clock.after(slowMs, () => this.#reportSlow()) : () => {};
-      let restart: Restart;
       try {
         yield* this.#attempt(signal);
+        if (this.#lived() < shortMs) throw new WatchClosed('the server ended the watch at once');
         this.#settle();
-        if (this.#lived() >= shortMs) continue;
-        restart = restartFor(new WatchClosed('the server ended the watch at once'));
       } catch (error) {
         if (signal.aborted) return;
         if (this.version === undefined && this.#streamingList && isRefusal(error)) {
@@ -128,11 +126,11 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
           continue;
         }
         this.#settle();
-        restart = restartFor(error);
+        this.#cancelSlow();
+        await this.#pause(restartFor(error), signal);
       } finally {
         this.#cancelSlow();
       }
-      await this.#pause(restart, signal);
     }
   }
 
