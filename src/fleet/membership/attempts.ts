@@ -26,7 +26,6 @@ export interface AttemptsContext {
 }
 
 export class Attempts {
-  /** Of the cluster. */
   readonly #name: string;
   readonly #context: AttemptsContext;
   #failures = 0;
@@ -52,7 +51,6 @@ export class Attempts {
     this.#isWorthTrying = false;
   }
 
-  /** One has failed. */
   failed(failure: Why, error: unknown): void {
     const { clock, logger, warnings } = this.#context;
     this.#failures += 1;

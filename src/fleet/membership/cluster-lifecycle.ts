@@ -172,14 +172,9 @@ export class ClusterLifecycle {
         await this.#wait.for(next.ms);
       }
     }
-    this.#leave();
-  }
-
-  #leave(): void {
     this.#attempts.forget();
     this.#isOver = true;
-    const { reason = 'GONE', message = '' } = this.#gone ?? {};
-    announce(this.name, { state: undefined, reason, message }, this.#context);
+    announce(this.name, { ...this.#gone, state: undefined }, this.#context);
     this.#context.moved(this);
   }
 

@@ -71,7 +71,6 @@ export class Clusters {
     this.#apply(this.#membership.namesOf(() => true));
   }
 
-  /** An `onEngage` function was added. */
   handlerAdded(handler: EngageHandler): void {
     for (const lifecycle of this.#lifecycles.values()) lifecycle.handlerAdded(handler);
   }
@@ -111,7 +110,6 @@ export class Clusters {
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Engaged at this moment. */
   get engaged(): readonly Cluster[] {
     return [...this.#lifecycles.values()].flatMap(({ cluster }) => cluster ?? []);
   }
@@ -144,9 +142,8 @@ export class Clusters {
 
   /** Resolves when all of them are let go. */
   async close(): Promise<void> {
-    await Promise.all(
-      [...this.#lifecycles.values()].map((lifecycle) => lifecycle.remove('FLEET_CLOSED', 'the fleet ends')),
-    );
+    const lifecycles = [...this.#lifecycles.values()];
+    await Promise.all(lifecycles.map((lifecycle) => lifecycle.remove('FLEET_CLOSED', 'the fleet ends')));
   }
 
   #remove(lifecycle: ClusterLifecycle, reason: string, message: string): void {

@@ -51,7 +51,6 @@ export interface EngagementContext {
   changed(): void;
 }
 
-/** The events of an engagement. */
 export interface EngagementListener {
   profile(): FleetProfile;
   entered(stage: Stage, message: string): void;
@@ -141,7 +140,6 @@ export class Engagement {
     }
   }
 
-  /** Aborts the signal of the cluster. */
   abort(reason: FleetError): void {
     this.#controller.abort(reason);
   }

@@ -84,7 +84,6 @@ export class Membership {
     return affected.add(name);
   }
 
-  /** Deletes a profile. */
   delete(name: string): ReadonlySet<string> {
     const before = this.#entries.get(name);
     const affected = this.#forget(name);

@@ -7,9 +7,6 @@ import { printable } from '../../util/printable.ts';
 import type { Cluster } from '../cluster.ts';
 import { type ClusterState, emit, type FleetObserver } from '../telemetry.ts';
 
-/** In bytes, as of an error's message. */
-const longestMessage = 4_096;
-
 /** Why a cluster is in a state, or what has failed. */
 export interface Why {
   /**
@@ -34,9 +31,9 @@ export function problemsOf({ informers }: Cluster): Status | undefined {
   return message === '' ? undefined : shown({ state: 'Engaged', reason: 'WATCH_FAILING', message });
 }
 
-/** Messages quote profiles, servers and Leases: they become one line of bounded length. */
+/** Messages quote profiles, servers and Leases: they become one line of 4 KiB at most, as those of errors. */
 export function shown({ state, reason, message }: Status): Status {
-  return { state, reason, message: printable(message, longestMessage) };
+  return { state, reason, message: printable(message, 4_096) };
 }
 
 /** Reports a status to metrics, events and the log; without a state of a cluster that has left. */
