@@ -35,7 +35,6 @@ function heapUse(): number {
   return spaces.reduce((sum, { space_used_size: bytes }) => sum + bytes, 0) / heapLimit;
 }
 
-/** The size of a list under way. */
 export class ListSize {
   readonly #maxObjects: number;
   readonly #maxBytes: number | undefined;

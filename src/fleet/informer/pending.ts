@@ -2,7 +2,6 @@
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { InformerEvent } from './options.ts';
 
-/** A change of the cache. */
 export interface Change<T> {
   readonly key: string;
   readonly before: T | undefined;

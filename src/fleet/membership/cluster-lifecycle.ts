@@ -48,7 +48,6 @@ export class ClusterLifecycle {
   #verdict: Verdict;
   /** Why it leaves the fleet. */
   #gone: Status | undefined;
-  /** It has left. */
   #isOver = false;
   #status: Status = { state: 'Pending', reason: 'NEW', message: 'the profile has just been seen' };
   #since: number;

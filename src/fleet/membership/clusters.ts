@@ -59,12 +59,10 @@ export class Clusters {
     this.#context.changed();
   }
 
-  /** The owners of these keys may have changed. */
   ownersChanged(affects: (ownerKey: string) => boolean): void {
     this.#apply(this.#membership.namesOf(affects));
   }
 
-  /** The providers of some access types have changed. */
   providersChanged(types: ReadonlySet<string>): void {
     for (const lifecycle of this.#lifecycles.values()) lifecycle.providersChanged(types);
     // Of two profiles of one cluster, another one may be usable now.
@@ -77,12 +75,10 @@ export class Clusters {
 
   /** The hub has been read, every cluster has been tried, and the caches of the engaged ones are filled, as far as nothing fails. */
   get isSettled(): boolean {
-    return (
-      this.#isKnown &&
-      [...this.#lifecycles.values()].every(
-        ({ isSettled, cluster, isGone }) => isGone || (isSettled && areTried(cluster?.informers ?? [])),
-      )
+    const areSettled = [...this.#lifecycles.values()].every(
+      ({ isSettled, cluster, isGone }) => isGone || (isSettled && areTried(cluster?.informers ?? [])),
     );
+    return this.#isKnown && areSettled;
   }
 
   /** @throws FleetError `CLUSTER_NOT_FOUND`, `CLUSTER_NOT_READY` or `CLUSTER_NOT_OWNED` */

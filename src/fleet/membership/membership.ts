@@ -60,7 +60,6 @@ export class Membership {
   readonly #entries = new Map<string, Entry>();
   /** The names of selected profiles, by key. */
   readonly #byKey = new Map<string, Set<string>>();
-  /** By key. */
   readonly #oldest = new Map<string, Oldest>();
   #placed: ReadonlySet<string> | undefined;
 
@@ -109,7 +108,6 @@ export class Membership {
     return [...this.#byKey].flatMap(([key, names]) => (isMeant(this.#oldest.get(key)?.name ?? '') ? [...names] : []));
   }
 
-  /** The profiles of the cluster with this key. */
   sharing(key: string): Iterable<string> {
     return this.#byKey.get(key) ?? [];
   }

@@ -14,7 +14,6 @@ export const shardLost = {
   message: "its shard is not known to be this replica's any more: another one may work on it",
 } as const;
 
-/** The owner of a cluster. */
 export type Owner =
   | {
       readonly mine: true;

@@ -41,7 +41,6 @@ export interface ReachOptions {
   /** Milliseconds for which a cluster is away before that is reported. */
   readonly graceMs: number;
   readonly clock: Clock;
-  /** Ends it. */
   readonly signal: AbortSignal;
   tell(change: ClusterChange): void;
 }

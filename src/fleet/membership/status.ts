@@ -9,10 +9,7 @@ import { type ClusterState, emit, type FleetObserver } from '../telemetry.ts';
 
 /** Why a cluster is in a state, or what has failed. */
 export interface Why {
-  /**
-   * A stable code. Of a failure the stage and the error's code: `CREDENTIAL/PLUGIN_NOT_FOUND`, `REQUEST/STATUS_401`,
-   * `HANDLERS/HANDLER_FAILED`.
-   */
+  /** A stable code. Of a failure its stage and the error's code: `REQUEST/STATUS_401`, `HANDLERS/HANDLER_FAILED`. */
   readonly reason: string;
   readonly message: string;
 }
@@ -59,7 +56,6 @@ export function disengaged(cluster: string, { reason, message }: Why): FleetErro
   return new FleetError('CLUSTER_DISENGAGED', `${cluster} is disengaged (${reason}): ${message}`, { cluster, reason });
 }
 
-/** The stages of an engagement. */
 export type Stage = 'RESOLVE' | 'CREDENTIAL' | 'REQUEST' | 'HANDLERS';
 
 export function failureOf(stage: Stage, error: unknown): Why {

@@ -19,7 +19,6 @@ import { inTurn } from './turns.ts';
 export interface ResourceRequest {
   readonly server: ApiServer;
   readonly path: string;
-  /** Selectors. */
   readonly query: Readonly<Record<string, string>>;
   readonly reading: Reading;
   readonly clock: Clock;
@@ -236,7 +235,6 @@ function explained(what: string, caught: unknown): unknown {
 }
 
 const newline = 0x0a;
-const nothing = Buffer.alloc(0);
 
 /** Puts the chunks of a watch together to lines. Each line is one JSON value. */
 export class Lines {
@@ -251,7 +249,7 @@ export class Lines {
   push(pieces: readonly Buffer[]): Buffer {
     if (!pieces.some((piece) => piece.includes(newline))) {
       this.#keep(pieces);
-      return nothing;
+      return Buffer.alloc(0);
     }
     const text = Buffer.concat([...this.#open.splice(0), ...pieces]);
     const end = text.lastIndexOf(newline) + 1;

@@ -19,9 +19,7 @@ export type WatchEvent =
   | { readonly type: 'BOOKMARK'; readonly version: string; readonly endsInitialEvents: boolean }
   | { readonly type: 'ERROR'; readonly status: unknown };
 
-/** What is read. */
 export interface Reading extends Kind {
-  /** Only its metadata. */
   readonly metadataOnly?: boolean | undefined;
 }
 
@@ -55,10 +53,7 @@ export function readObject(value: unknown, { apiVersion, kind, metadataOnly }: R
   return object as unknown as KubernetesObject; // a name is all that is needed here; the rest is the API server's promise
 }
 
-/**
- * Reads a line of a watch.
- * @throws {MalformedResponse}
- */
+/** @throws {MalformedResponse} */
 export function readWatchEvent(line: string, reading: Reading): WatchEvent {
   const { type, object } = Object(parseJson(line, 'an event in it is not JSON'));
   switch (type) {

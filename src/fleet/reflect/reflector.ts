@@ -88,7 +88,6 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #resource: ReflectedResource;
   readonly #context: ReflectorContext;
   readonly #listener: ReflectorListener;
-  /** Of its warnings. */
   readonly #subject: Subject;
   #streamingList = true;
   #openedAt: number | undefined;
