@@ -95,13 +95,13 @@ function readArgs(
 ): readonly string[] {
   if (!Array.isArray(extension)) return refuse('EXTENSION_INVALID', path, 'must be a list of arguments');
   const items: readonly unknown[] = extension;
-  const rule = argRule(allowedArgs);
   // Spread: map alone leaves holes out.
   return [...items].map((item, index) => {
     const at = `${path}[${index}]`;
     const text = toText(item, at, refuse);
-    const refusal = rule(text);
-    return refusal ? refuse('ARG_NOT_ALLOWED', at, refusal) : text;
+    // publish writes each argument of a thousand clusters as it is.
+    if (!allowedArgs || allowedArgs.includes(text) || allowedArgs.some((one) => createGlob(one)(text))) return text;
+    return refuse('ARG_NOT_ALLOWED', at, `matches none of allowedArgs (${allowedArgs.join(', ') || 'empty'})`);
   });
 }
 
@@ -206,14 +206,11 @@ const dangerous = dangerousEnvVars.flatMap(({ does, names }) =>
   names.map((pattern) => ({ does, pattern, matches: createGlob(pattern) })),
 );
 
-/** Why a profile may not set a variable or add an argument, or `undefined`. */
-type Refusal = (text: string) => string | undefined;
-
 /**
- * Checks variables by name. `allowed` are the provider's `allowedEnvVars`: without them all but the dangerous kinds are allowed, and
- * no list of those can be complete.
+ * Tells why a profile may not set a variable of this name, if it may not. `allowed` are the provider's `allowedEnvVars`: without them all
+ * but the dangerous kinds are allowed, and no list of those can be complete.
  */
-export function envVarRule(allowed: readonly string[] | undefined): Refusal {
+export function envVarRule(allowed: readonly string[] | undefined): (name: string) => string | undefined {
   const isOpen = allowed?.map(createGlob);
   return (name) => {
     if (allowed?.includes(name)) return undefined;
@@ -225,14 +222,5 @@ export function envVarRule(allowed: readonly string[] | undefined): Refusal {
     }
     if (!isOpen || isOpen.some((matches) => matches(name))) return undefined;
     return `is not in allowedEnvVars (${allowed?.join(', ') || 'empty'})`;
-  };
-}
-
-/** Checks arguments. `allowed` are the provider's `allowedArgs`. */
-function argRule(allowed: readonly string[] | undefined): Refusal {
-  return (argument) => {
-    // publish writes each argument of a thousand clusters as it is.
-    if (!allowed || allowed.includes(argument) || allowed.some((one) => createGlob(one)(argument))) return undefined;
-    return `matches none of allowedArgs (${allowed?.join(', ') || 'empty'})`;
   };
 }

@@ -122,12 +122,11 @@ function readStatic(user: User, { file: { inFolder }, report }: OpenEntry): Stat
     report(field, `cannot be combined with ${field}-data: keep one of the two`);
   }
   if (certificate && !key) report('client-certificate', 'is set without client-key or client-key-data');
-  const pair = certificate && key ? { certificate, key } : {};
   return {
     ...(token ? { token } : {}),
     ...(tokenFile ? { tokenFile: inFolder(tokenFile) } : {}),
     ...(username ? { basic: { username, password: password ?? '' } } : {}),
-    ...pair,
+    ...(certificate && key ? { certificate, key } : {}),
   };
 
   function readPem(field: 'client-certificate' | 'client-key'): PemSource | undefined {
