@@ -81,13 +81,10 @@ export function changesBetween(before: object | undefined, after: object): reado
     const isHidden = field === lastApplied || (isSecret && /^(?:data|stringData)\b/.test(field));
     return isHidden ? '(hidden)' : printable(value, longestValue);
   };
-  const lines = changed
-    .slice(0, mostChanges)
-    .map((field) =>
-      from.has(field)
-        ? `${field}: ${shown(field, from.get(field))} -> ${shown(field, to.get(field))}`
-        : `${field}: ${shown(field, to.get(field))}`,
-    );
+  const lines = changed.slice(0, mostChanges).map((field) => {
+    const values = from.has(field) ? [from.get(field), to.get(field)] : [to.get(field)];
+    return `${field}: ${values.map((value) => shown(field, value)).join(' -> ')}`;
+  });
   const left = changed.length - lines.length;
   return left > 0 ? [...lines, `and ${left} more`] : lines;
 }

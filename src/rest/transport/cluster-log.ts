@@ -42,7 +42,6 @@ export class ClusterLog implements Asker {
     this.#subject = { name: `${name} ${server}`, fields };
   }
 
-  /** A step that helps to find a fault. */
   debug(message: string, more: object = {}): void {
     const { logger } = this.#options;
     // The path of a request may come from a redirect, and hold what the server was sent.
@@ -79,7 +78,6 @@ export class ClusterLog implements Asker {
     warnings.add(this.#subject, 'refusal', { code, key: `${code} ${target}`, message });
   }
 
-  /** There is a credential, with the warnings of its source. */
   hasCredential(found: readonly SourceWarning[]): void {
     const { warnings } = this.#options;
     this.cleared('credential', 'there is a credential again');
@@ -89,18 +87,15 @@ export class ClusterLog implements Asker {
     }
   }
 
-  /** Of a request of this cluster that has started a refresh. */
   refreshFailed(warning: SourceWarning): void {
     this.#rejection = warning.message;
     this.#options.warnings.set(this.#subject, warning.kind, [this.#withName(warning)]);
   }
 
-  /** The server has answered: so there is a connection. */
   answered(): void {
     this.cleared('connection', 'the server answers again');
   }
 
-  /** The server has taken the credential. */
   accepted(): void {
     this.#rejection = undefined;
     this.cleared('rejection', 'the server takes the credential again');

@@ -1,6 +1,4 @@
-/**
- * The one place that reads the errors of Node and undici. An error and its cluster come in, our own error goes out.
- */
+/** The one place that reads the errors of Node and undici. An error and its cluster come in, our own error goes out. */
 import {
   type ClusterOfError,
   ConnectionError,

@@ -63,12 +63,10 @@ interface UnderWay {
   end(reason: Error): void;
 }
 
-/** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
 export class Connection {
   readonly cluster: ResolvedCluster;
   readonly source: CredentialSource;
   readonly origin: string;
-  /** The access type. */
   readonly provider: string;
   /** They send the requests of all its configs. */
   readonly pools: Pools;
@@ -102,8 +100,7 @@ export class Connection {
     this.options = options;
     this.#onUnused = onUnused;
     // The log is of the cluster that this was made for: others with the same server may share it.
-    const ofLog = { name, profile, server: cluster.server };
-    const log = new ClusterLog(ofLog, provider, options, () => source.secrets);
+    const log = new ClusterLog({ name, profile, server: cluster.server }, provider, options, () => source.secrets);
     const target = { cluster, authorityFile, origin: this.origin, proxy, provider, ended: this.ended };
     this.pools = new Pools(target, options, log);
   }

@@ -1,5 +1,4 @@
-/** The connections of one `CredentialProviders`, and what each of them leads to. */
-
+/** The connections and credential sources of one `CredentialProviders`, shared by equal content. */
 import { ExecCredentialSource } from '../../exec/exec-credential-source.ts';
 import { type PluginCall, sourceKey } from '../../exec/plugin-call.ts';
 import type { CachedCredential, CredentialCache } from '../../observability/metrics.ts';
@@ -9,7 +8,6 @@ import { parseProxy, proxyUrlFor } from './proxy.ts';
 
 export const providersClosed = 'the CredentialProviders have been closed: make new ones, and get the config from them';
 
-/** The connections and credential sources of one `CredentialProviders`, shared by equal content. */
 export class Connections implements CredentialCache {
   readonly options: ConnectionOptions;
   readonly #connections = new Map<string, Connection>();
@@ -25,7 +23,6 @@ export class Connections implements CredentialCache {
     this.#detach = options.metrics?.attach(this);
   }
 
-  /** The cached credentials. */
   cached(): readonly CachedCredential[] {
     return [...this.#sources.values()].map((source) => source.cached);
   }

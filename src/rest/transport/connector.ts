@@ -4,7 +4,7 @@ import { connect as connectTcp, isIP, Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
-import { RequestError } from '../../errors/index.ts';
+import { RequestError, type RequestErrorCode } from '../../errors/index.ts';
 import { abortable } from '../../util/abortable.ts';
 import { bracket, unbracket } from '../../util/hosts.ts';
 import { markConnecting } from './connection-errors.ts';
@@ -17,7 +17,6 @@ const { request: httpRequest } = process.getBuiltinModule('node:http');
 /** Milliseconds until an idle socket is probed. libuv then sends ten probes, a second apart, before it closes the socket. */
 const keepAliveInitialDelay = 15_000;
 
-/** Opens a connection to a cluster. */
 export type Connector = () => Promise<Socket>;
 
 interface DialOptions {
@@ -28,7 +27,6 @@ interface DialOptions {
 }
 
 interface ConnectorOptions extends DialOptions {
-  /** Offer HTTP/2. */
   readonly allowH2: boolean;
   /** Of `clusterContext`. Connectors may share it. */
   readonly context: () => SecureContext;
@@ -60,7 +58,6 @@ export function createConnector(
   };
 }
 
-/** Calls a connector of undici's. */
 async function connected(
   connect: buildConnector.connector,
   target: buildConnector.Options,
@@ -184,10 +181,7 @@ async function askSocks(
   for (const [what, text] of Object.entries(texts)) {
     if (Buffer.byteLength(text) <= longestSocksText) continue;
     const advice = what === 'host name' ? 'correct the server' : 'correct HTTPS_PROXY';
-    throw new RequestError(
-      'PROXY_FAILED',
-      `proxy ${proxy}: SOCKS5 takes a ${what} of ${longestSocksText} bytes at most: ${advice}`,
-    );
+    throw proxyFailed(proxy, `SOCKS5 takes a ${what} of ${longestSocksText} bytes at most: ${advice}`);
   }
   const { SocksClient } = await import('socks');
   try {
@@ -208,20 +202,22 @@ async function askSocks(
     const text = error instanceof Error ? error.message : '';
     if (/timed out/i.test(text)) throw silent(proxy, timeout);
     if (/authentication/i.test(text)) throw refused(proxy, 407);
-    const why = /\b(NotAllowed|NetworkUnreachable|HostUnreachable|ConnectionRefused|TTLExpired)\b/.exec(text)?.[0];
-    throw new RequestError(
-      'PROXY_FAILED',
-      `proxy ${proxy}: did not connect (${why ?? 'SOCKS failure'}): check whether it lets this host and port through`,
-    );
+    const [why = 'SOCKS failure'] =
+      /\b(NotAllowed|NetworkUnreachable|HostUnreachable|ConnectionRefused|TTLExpired)\b/.exec(text) ?? [];
+    throw proxyFailed(proxy, `did not connect (${why}): ${letsThrough}`);
   }
 }
 
-function silent(proxy: ProxyServer, timeoutMs: number): RequestError {
-  return new RequestError(
-    'PROXY_TIMEOUT',
-    `proxy ${proxy}: sent nothing for ${timeoutMs} ms: check whether it runs, and what it waits for`,
-  );
+function proxyFailed(proxy: ProxyServer, what: string, code: RequestErrorCode = 'PROXY_FAILED'): RequestError {
+  return new RequestError(code, `proxy ${proxy}: ${what}`);
 }
+
+function silent(proxy: ProxyServer, timeoutMs: number): RequestError {
+  const what = `sent nothing for ${timeoutMs} ms: check whether it runs, and what it waits for`;
+  return proxyFailed(proxy, what, 'PROXY_TIMEOUT');
+}
+
+const letsThrough = 'check whether it lets this host and port through';
 
 /** What the code of an error says about a proxy; the first that fits. */
 const causes: readonly (readonly [RegExp, string, string])[] = [
@@ -238,18 +234,12 @@ const causes: readonly (readonly [RegExp, string, string])[] = [
 function unreachable(proxy: ProxyServer, error: Error): RequestError {
   const code = 'code' in error ? String(error.code) : 'no connection';
   const [, what, advice] = causes.find(([pattern]) => pattern.test(code)) ?? [];
-  return new RequestError('PROXY_FAILED', `proxy ${proxy}: ${what} (${code}): ${advice}`);
+  return proxyFailed(proxy, `${what} (${code}): ${advice}`);
 }
 
 function refused(proxy: ProxyServer, statusCode: number): RequestError {
-  if (statusCode !== 407)
-    return new RequestError(
-      'PROXY_FAILED',
-      `proxy ${proxy}: refused the connection with ${statusCode}: check whether it lets this host and port through`,
-    );
+  if (statusCode !== 407) return proxyFailed(proxy, `refused the connection with ${statusCode}: ${letsThrough}`);
   const advice = proxy.login ? 'correct the user and password' : 'put a user and password';
-  return new RequestError(
-    'PROXY_AUTH_REQUIRED',
-    `proxy ${proxy}: requires a login: ${advice} in HTTPS_PROXY, or in the kubeconfig's proxy-url`,
-  );
+  const what = `requires a login: ${advice} in HTTPS_PROXY, or in the kubeconfig's proxy-url`;
+  return proxyFailed(proxy, what, 'PROXY_AUTH_REQUIRED');
 }

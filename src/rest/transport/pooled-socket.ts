@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
@@ -90,7 +89,7 @@ export class PooledSocket {
       if (this.#ended) return;
       this.#ended = true;
       // Requests that undici has not sent, and those a departing server has not processed, fail with this; the rest goes on.
-      this.#client.destroy(new UnsentError('the connection was closed by the server'), () => undefined);
+      this.#client.destroy(new UnsentError('the connection was closed by the server'), ignore);
       events.ended();
     };
     this.#client.on('disconnect', end);
@@ -115,7 +114,7 @@ export class PooledSocket {
         return wire;
       },
     });
-    socket.on('error', () => undefined);
+    socket.on('error', ignore);
     socket.once('close', () => {
       end();
       events.closed();
@@ -154,22 +153,11 @@ export class PooledSocket {
     return this.#client.stats.size === 0;
   }
 
-  /** A request is about to be written. */
-  starts(wire: Dispatcher.DispatchController): void {
-    this.#starting = wire;
-  }
-
-  answered(statusCode: number): void {
-    this.#proven = true;
-    // The server may not have read the body, and close the connection after the response, or never read on.
-    if (statusCode >= 400 && this.#isUpload) this.#leaving = true;
-  }
-
   /**
    * On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response. It reports the end before it looks
    * whether the connection ends with it, and then closes it: a request that was taken at once would be lost with it.
    */
-  requestEnded(): void {
+  #requestEnded(): void {
     if (this.protocol !== 'h1') return;
     queueMicrotask(() => {
       if (this.#leaving) this.#socket.destroy();
@@ -204,7 +192,7 @@ export class PooledSocket {
     // A quiet watch is not a dead one.
     let options = request.longRunning ? { headersTimeout: 0, bodyTimeout: 0, ...given } : given;
     request.reused = this.#proven;
-    const handler = new WrittenRequest(this, request);
+    const handler = this.#handlerOf(request);
     if (this.protocol === 'h1') {
       this.#busy = true;
       this.#isUpload = isUpload(given);
@@ -217,6 +205,38 @@ export class PooledSocket {
     if (this.#client.dispatch(options, handler)) this.#state = 'open';
     // False also stands for a request that undici refuses, after which no `drain` comes.
     else if (!handler.failed) this.#busy = true;
+  }
+
+  /** Passes everything on to a request, and notes when it is written, answered and over. */
+  #handlerOf(request: PooledRequest): Dispatcher.DispatchHandler & { failed: boolean } {
+    // undici may start a request a second time by itself, with another controller (a stream that the server refused).
+    let wire: Dispatcher.DispatchController | undefined;
+    const handler: Dispatcher.DispatchHandler & { failed: boolean } = {
+      failed: false,
+      onRequestStart: (controller, context) => {
+        wire = controller;
+        this.#starting = controller;
+        request.onRequestStart(controller, context);
+      },
+      onResponseStart: (controller, statusCode, headers, message) => {
+        this.#proven = true;
+        // The server may not have read the body, and close the connection after the response, or never read on.
+        if (statusCode >= 400 && this.#isUpload) this.#leaving = true;
+        request.onResponseStart(controller, statusCode, headers, message);
+      },
+      onResponseData: (controller, chunk) => request.onResponseData(controller, chunk),
+      onResponseEnd: (controller, trailers) => {
+        this.#requestEnded();
+        request.onResponseEnd(controller, trailers);
+      },
+      // undici has another controller, or none, for a request that it has not started.
+      onResponseError: (_controller, error) => {
+        handler.failed = true;
+        this.#requestEnded();
+        request.onResponseError(wire, error);
+      },
+    };
+    return handler;
   }
 
   /** The server has said how many streams it allows at once. undici knows it too, and emits `drain` when one is free again. */
@@ -237,57 +257,9 @@ export class PooledSocket {
   /** Ends its requests with the error. */
   destroy(error: Error): void {
     this.#ended = true;
-    this.#client.destroy(error, () => undefined);
+    this.#client.destroy(error, ignore);
     // After a GOAWAY the client knows nothing of its socket any more.
     this.#socket.destroy(error);
-  }
-}
-
-/**
- * Tells a socket when the request that it carries is written, answered and over. undici may start a request a second time by itself,
- * with another controller (a stream that the server refused).
- */
-class WrittenRequest implements Dispatcher.DispatchHandler {
-  readonly #socket: PooledSocket;
-  readonly #request: PooledRequest;
-  #wire: Dispatcher.DispatchController | undefined;
-  failed = false;
-
-  constructor(socket: PooledSocket, request: PooledRequest) {
-    this.#socket = socket;
-    this.#request = request;
-  }
-
-  onRequestStart(wire: Dispatcher.DispatchController, context: unknown): void {
-    this.#wire = wire;
-    this.#socket.starts(wire);
-    this.#request.onRequestStart(wire, context);
-  }
-
-  onResponseStart(
-    wire: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    message?: string,
-  ): void {
-    this.#socket.answered(statusCode);
-    this.#request.onResponseStart(wire, statusCode, headers, message);
-  }
-
-  onResponseData(wire: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#request.onResponseData(wire, chunk);
-  }
-
-  onResponseEnd(wire: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
-    this.#socket.requestEnded();
-    this.#request.onResponseEnd(wire, trailers);
-  }
-
-  /** undici has another controller, or none, for a request that it has not started. */
-  onResponseError(_wire: unknown, error: Error): void {
-    this.failed = true;
-    this.#socket.requestEnded();
-    this.#request.onResponseError(this.#wire, error);
   }
 }
 
