@@ -1,6 +1,5 @@
 /** Configs from kubeconfigs: one context of a file or a text, or what kubectl would use. */
 import { readFileSync, statSync } from 'node:fs';
-import { isIPv6 } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { checkCluster, type ResolvedCluster } from '../access/cluster.ts';
 import { clusterSchema } from '../access/cluster-profile.ts';
@@ -13,6 +12,7 @@ import type { Logger } from '../observability/logger.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options/options.ts';
 import { homeKubeconfig } from '../util/folders.ts';
 import { errnoOf, isObject, isString, isText, isTexts } from '../util/guards.ts';
+import { bracket } from '../util/hosts.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
 import type { Destination } from './transport/connection.ts';
 import { Connections } from './transport/connections.ts';
@@ -222,7 +222,7 @@ function readServiceAccount({ env, serviceAccount }: DefaultPlaces, logger: Logg
       return undefined;
     }
   };
-  const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const server = `https://${bracket(host)}:${port}`;
   const clusterWith = (ca: Buffer | undefined) => {
     const cluster = { server, 'certificate-authority-data': ca?.toString('base64') };
     return checkCluster(clusterSchema.parse(cluster), 'cluster', (_code, path, message) => {

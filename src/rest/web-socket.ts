@@ -1,4 +1,5 @@
 /** What client-node's WebSockets are opened with: a connection with the credential's certificate, and a handshake that is watched. */
+import type { EventEmitter } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
@@ -53,13 +54,9 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
 }
 
 /** The part of ws's WebSocket that is used. */
-interface WebSocketClient {
+interface WebSocketClient
+  extends EventEmitter<{ error: [Error]; open: []; 'unexpected-response': [ClientRequest, IncomingMessage] }> {
   onerror: ((error: unknown) => void) | null;
-  once(event: 'error', listener: (error: Error) => void): unknown;
-  once(event: 'open', listener: () => void): unknown;
-  once(event: 'unexpected-response', listener: (request: ClientRequest, response: IncomingMessage) => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 interface Handshake {

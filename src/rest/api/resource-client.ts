@@ -258,13 +258,9 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     let path = `${this.#server.dispatcher.basePath}${listPath(this.#options, resource, given)}`;
     if (name !== undefined) path += `/${name}`;
     if (subresource !== undefined) path += `/${subresource}`;
-    let separator = '?';
-    for (const key in query) {
-      if (query[key] === undefined) continue;
-      path += `${separator}${key}=${encodeURIComponent(String(query[key]).toWellFormed())}`;
-      separator = '&';
-    }
-    return path;
+    const search = new URLSearchParams();
+    for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value));
+    return search.size === 0 ? path : `${path}?${search}`;
   }
 
   #refused({ statusCode, headers, body }: Answer, opening: string) {
