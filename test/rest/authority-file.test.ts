@@ -150,8 +150,9 @@ describe("a cluster's authority in a file", () => {
     await writeFile(join(folder, 'token'), 'mine');
     const { hostname, port } = new URL(url);
     const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
-    const places = { env, kubeconfig: () => undefined, serviceAccount: folder };
-    const config = RestConfig.create(readDefault(options, places));
+    const config = RestConfig.create(
+      readDefault(options, { env, kubeconfig: () => undefined, serviceAccount: folder }),
+    );
     t.after(() => config.close());
     assert.equal(await namespaces(config), 0);
     show(after);

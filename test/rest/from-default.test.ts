@@ -105,10 +105,7 @@ describe('RestConfig.fromDefault', () => {
 
   test('needs no home where KUBECONFIG is set, and says what to do where it is not', async (t) => {
     const { serviceAccount, write } = await startMachine(t);
-    const kubeconfig = () =>
-      homeKubeconfig(() => {
-        throw new Error('ENOENT: no such user');
-      });
+    const kubeconfig = () => homeKubeconfig(() => assert.fail('ENOENT: no such user'));
     const load = (env: NodeJS.ProcessEnv) => RestConfig.create(readDefault({}, { env, kubeconfig, serviceAccount }));
     const config = load({ KUBECONFIG: await write('config', 'https://named') });
     t.after(() => config.close());

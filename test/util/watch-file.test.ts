@@ -7,20 +7,17 @@ import { temporaryFolder } from '../fixtures/script.ts';
 
 type Step = (path: string) => Promise<void>;
 const still: Step = async () => undefined;
-const write =
+const change =
+  (file: (path: string, text: string) => Promise<void>) =>
   (text: string): Step =>
   (path) =>
-    writeFile(path, text);
-const append =
-  (text: string): Step =>
-  (path) =>
-    appendFile(path, text);
-const replace =
-  (text: string): Step =>
-  async (path) => {
-    await writeFile(`${path}.new`, text);
-    await rename(`${path}.new`, path);
-  };
+    file(path, text);
+const write = change(writeFile);
+const append = change(appendFile);
+const replace = change(async (path, text) => {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+});
 
 /** What happens before each look, and what the look gives. */
 type Story = readonly [string, readonly Step[], readonly (string | undefined)[]];
