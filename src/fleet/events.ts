@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { checkArgument } from '../errors/check-argument.ts';
-import { ApiError } from '../errors/index.ts';
+import { ApiError, checkArgument } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
 import { type Subject, WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';

@@ -1,6 +1,5 @@
 /** The fleet connects the hub, the lifecycle of each cluster, and the controllers. */
-import { checkArgument, signalOf } from '../errors/check-argument.ts';
-import { FleetError } from '../errors/index.ts';
+import { checkArgument, FleetError, signalOf } from '../errors/index.ts';
 import { askSafely } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import type { KindOf, KubernetesObject, TypeOf } from '../rest/api/kubernetes-object.ts';

@@ -1,8 +1,7 @@
 /** ClusterProfiles without a fleet: one, a list of them, their changes, and a function on every cluster. */
 import pMap from 'p-map';
 import { z } from 'zod';
-import { checkArgument } from '../errors/check-argument.ts';
-import { FleetError } from '../errors/index.ts';
+import { checkArgument, FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { milliseconds, parseOptionsWith, sharedOptions, signal, wholeNumber } from '../options/option-schemas.ts';
 import { CredentialProviders } from '../providers/credential-providers.ts';

@@ -1,8 +1,7 @@
 /** The main class of this module: it takes a kubelet's configuration once, and returns the credentials for each image. */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { checkArgument } from '../errors/check-argument.ts';
-import { ConfigurationError, PluginError } from '../errors/index.ts';
+import { ConfigurationError, checkArgument, PluginError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith, sharedOptions } from '../options/option-schemas.ts';

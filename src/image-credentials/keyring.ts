@@ -1,7 +1,6 @@
 /** Which credentials an image gets: the patterns that match its name, and the order of several answers, as the kubelet has them. Pure. */
 import { createGlob } from '../access/url-pattern.ts';
-import { checkArgument } from '../errors/check-argument.ts';
-import { ImageError } from '../errors/index.ts';
+import { checkArgument, ImageError } from '../errors/index.ts';
 import { isString } from '../util/guards.ts';
 import type { ImageResponse } from './protocol.ts';
 

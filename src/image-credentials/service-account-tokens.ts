@@ -3,8 +3,7 @@
 import type { KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { schemaProblems } from '../access/schema-problems.ts';
-import { checkArgument } from '../errors/check-argument.ts';
-import { ConfigurationError, CredentialsError } from '../errors/index.ts';
+import { ConfigurationError, CredentialsError, checkArgument } from '../errors/index.ts';
 import { parseRfc3339 } from '../exec/credential.ts';
 import { abortable } from '../util/abortable.ts';
 import { codeFieldOf, isFunction, isObject } from '../util/guards.ts';

@@ -1,7 +1,7 @@
 /** The options of `getConfig`. */
 import { z } from 'zod';
 import { type ImpersonationConfig, impersonationHeaders } from '../access/impersonation.ts';
-import { checkArgument } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/index.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
 import { Preview } from '../rest/request/previewed-writes.ts';
 import { isObject } from '../util/guards.ts';

@@ -8,8 +8,7 @@ import { type FlagValues, parseFlags, pickFlags, switches } from '../access/flag
 import type { Provider } from '../access/provider.ts';
 import { type ConfiguredProvider, configureProviders } from '../access/provider-schema.ts';
 import { printedWithoutValues, profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
-import { checkArgument } from '../errors/check-argument.ts';
-import { ConfigurationError, ProfileError, RequestError } from '../errors/index.ts';
+import { ConfigurationError, checkArgument, ProfileError, RequestError } from '../errors/index.ts';
 import { callSafely } from '../observability/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { emit, isRefusal, type Observer } from '../observability/telemetry.ts';

@@ -1,6 +1,6 @@
 /** Which requests an object leads to, and predicates for its changes. */
 import { isDeepStrictEqual } from 'node:util';
-import { checkArgument } from '../../errors/check-argument.ts';
+import { checkArgument } from '../../errors/index.ts';
 import type { Kind } from '../../rest/api/api-server.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { isObject, isString, isText } from '../../util/guards.ts';

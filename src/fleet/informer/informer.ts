@@ -1,5 +1,5 @@
 /** A reflector with a cache, shared by all readers of a resource on one cluster. */
-import { checkArgument, signalOf } from '../../errors/check-argument.ts';
+import { checkArgument, signalOf } from '../../errors/index.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import { Changes } from '../../util/abortable.ts';
 import { ask, guard } from '../guard.ts';

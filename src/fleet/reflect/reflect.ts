@@ -1,6 +1,6 @@
 /** The public function `reflect`: a reflector without a cache. */
 import { z } from 'zod';
-import { checkArgument } from '../../errors/check-argument.ts';
+import { checkArgument } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { parseOptionsWith, sharedOptions, signal } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
