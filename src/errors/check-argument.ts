@@ -15,9 +15,8 @@ export function checkArgument(
   what: string,
 ): void {
   if (isRight(value)) return;
-  throw new ConfigurationError('OPTION_INVALID', where, [
-    { path: name, message: `must be ${what}, and is ${value === '' ? 'empty' : kindOf(value)}` },
-  ]);
+  const message = `must be ${what}, and is ${value === '' ? 'empty' : kindOf(value)}`;
+  throw new ConfigurationError('OPTION_INVALID', where, [{ path: name, message }]);
 }
 
 /** Returns the signal of `{ signal }`. @throws {ConfigurationError} `OPTION_INVALID` if it is not one */

@@ -39,12 +39,7 @@ export abstract class CredentialsError extends Error {
     { moreLines = [], cluster, ...options }: CredentialsErrorOptions = {},
   ) {
     // A plugin's stderr may have tabs: they only move the cursor on.
-    const more = moreLines.map((line) =>
-      line
-        .split('\t')
-        .map((part) => printable(part, maxMessageBytes))
-        .join('\t'),
-    );
+    const more = moreLines.map((line) => line.replace(/[^\t]+/g, (part) => printable(part, maxMessageBytes)));
     super([printable(message, maxMessageBytes), ...more].join('\n'), options);
     this.code = code;
     if (cluster) {

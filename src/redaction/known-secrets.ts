@@ -227,8 +227,6 @@ function lastBytes(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= tailBytes) return text;
   // A character that was cut in two appears as U+FFFD: drop it.
-  return `…${bytes
-    .subarray(bytes.length - tailBytes + 3)
-    .toString()
-    .replace(/^\uFFFD+/, '')}`;
+  const end = bytes.subarray(bytes.length - tailBytes + 3).toString();
+  return `…${end.replace(/^\uFFFD+/, '')}`;
 }

@@ -2,14 +2,7 @@
  * Ways into the dispatcher for other HTTP clients: an agent for those built on `node:http`, which reads their requests inside this
  * process, as a server would; and watches of client-node, which would end at any error.
  */
-import type {
-  Agent,
-  IncomingHttpHeaders,
-  IncomingMessage,
-  OutgoingHttpHeaders,
-  Server,
-  ServerResponse,
-} from 'node:http';
+import type { Agent, IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Duplex, duplexPair, PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Dispatcher } from 'undici';
@@ -82,7 +75,7 @@ async function forward(
 }
 
 /** Without those of the connection to the server: Node writes its own. */
-function endToEnd(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+function endToEnd(headers: IncomingHttpHeaders) {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !hopByHop.has(name) && name !== 'trailer'));
 }
 

@@ -106,10 +106,8 @@ export interface ResourceList<T> {
 }
 
 const fieldManager = text('the name of a field manager').optional();
-const wholeNumber = z
-  .int({ error: 'must be a whole number of 0 or more' })
-  .min(0, { error: 'must be a whole number of 0 or more' })
-  .optional();
+const zeroOrMore = { error: 'must be a whole number of 0 or more' };
+const wholeNumber = z.int(zeroOrMore).min(0, zeroOrMore).optional();
 const flag = z.boolean({ error: 'must be true or false' }).optional();
 const anyText = z.string({ error: 'must be text' }).optional();
 const oneOf = <const T extends readonly [string, ...string[]]>(names: T) =>
