@@ -72,12 +72,8 @@ export interface SeenRequest {
   readonly identity: string | undefined;
 }
 
-export function usersOf(tokens: Tokens): ReadonlyMap<string, User> {
-  const users = Object.entries(tokens).map(
-    ([token, user]) => [token, typeof user === 'string' ? { username: user } : user] as const,
-  );
-  return new Map(users);
-}
+export const usersOf = (tokens: Tokens): ReadonlyMap<string, User> =>
+  new Map(Object.entries(tokens).map(([token, user]) => [token, typeof user === 'string' ? { username: user } : user]));
 
 /** How a request fails: with a status, no answer, a broken connection, or a redirect. */
 export type Behaviour =

@@ -25,13 +25,7 @@ describe('FakeCluster', () => {
     assert.equal(await send('bad'), 401);
     assert.equal(await send('good', cluster.certificateAuthority, true), 200);
     assert.equal(await send('bad', createCertificateAuthority(), true), 401);
-    assert.deepEqual(
-      [...cluster.stats.byIdentity],
-      [
-        ['by-token', 1],
-        ['by-certificate', 1],
-      ],
-    );
+    assert.deepEqual(Object.fromEntries(cluster.stats.byIdentity), { 'by-token': 1, 'by-certificate': 1 });
     assert.equal(cluster.stats.unauthorized, 2);
   });
 

@@ -126,14 +126,10 @@ function userOfCertificate(socket: TLSSocket): User | undefined {
 
 /** The user with the groups of all users, and those of all service accounts. */
 function withGroups(user: User): User {
-  const groups = [...(user.groups ?? serviceAccountGroups(user.username)), 'system:authenticated'];
+  const [, namespace] = /^system:serviceaccount:([^:]+):[^:]+$/.exec(user.username) ?? [];
+  const ofAccounts = namespace === undefined ? [] : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
+  const groups = [...(user.groups ?? ofAccounts), 'system:authenticated'];
   return { ...user, groups: [...new Set(groups)] };
-}
-
-function serviceAccountGroups(username: string): readonly string[] {
-  const [system, kind, namespace, name, more] = username.split(':');
-  if (system !== 'system' || kind !== 'serviceaccount' || !namespace || !name || more !== undefined) return [];
-  return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
 }
 
 export const reviewType = resourceType({
