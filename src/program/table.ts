@@ -61,13 +61,17 @@ export function tableOptions({ options }: Call): Pick<TableOptions, 'headers' | 
 /** `1 cluster`, `2 clusters`. */
 export const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** JSON or YAML, if `-o` asks for it, else nothing. */
-export async function printData({ options, terminal }: Call, data: () => object): Promise<boolean> {
+/** Prints what `-o` asks for: JSON or YAML of the data, the names, or else the text. */
+export function print(
+  { options, terminal }: Call,
+  data: object,
+  text: () => string,
+  names: readonly string[] = [],
+): Promise<void> {
   const format = options.text('output');
-  if (format === 'json') await terminal.write(`${jsonText(data(), 2)}\n`);
-  else if (format === 'yaml') await terminal.write(yamlText(data()));
-  else return false;
-  return true;
+  if (format === 'json') return terminal.write(`${jsonText(data, 2)}\n`);
+  if (format === 'yaml') return terminal.write(yamlText(data));
+  return terminal.write(format === 'name' ? names.map((name) => `${name}\n`).join('') : text());
 }
 
 /** Characters that a terminal acts on and that JSON and YAML do not escape: C1 controls, directions of writing, line ends. */

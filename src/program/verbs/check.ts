@@ -7,7 +7,7 @@ import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { durationOf, numberOf } from '../input.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
-import { printData, sideBySide } from '../table.ts';
+import { print, sideBySide } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -28,13 +28,11 @@ export async function run(call: Call): Promise<ExitCode> {
   const reports = await checkOnce(call, setUp, profiles, (report) => format === undefined && isShown(report));
   const wasStopped = signal.aborted;
   const shown = reports.filter(isShown);
-  if (format === 'wide') {
-    await terminal.write(formatWide(shown, rights, call));
-    await terminal.say(formatSummary(reports, profiles.length, terminal).trimEnd());
-  } else if (format === 'name') await terminal.write(shown.map(({ profile }) => `${profile}\n`).join(''));
-  else if (!(await printData(call, () => toData(shown)))) {
-    await terminal.write(formatSummary(reports, profiles.length, terminal) + formatCauses(reports, terminal));
-  }
+  const summary = formatSummary(reports, profiles.length, terminal);
+  const text = () => (format === 'wide' ? formatWide(shown, rights, call) : summary + formatCauses(reports, terminal));
+  const names = shown.map(({ profile }) => profile);
+  await print(call, toData(shown), text, names);
+  if (format === 'wide') await terminal.say(summary.trimEnd());
   return wasStopped ? exitCodes.interrupted : exitCodeOf(reports);
 }
 

@@ -12,11 +12,11 @@ import {
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
-import { type Column, formatTable, jsonText, printData, tableOptions } from '../table.ts';
+import { type Column, formatTable, jsonText, print, tableOptions } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 /** What is shown of one ClusterProfile; `-o json` has the same names. */
-export interface Row {
+interface Row {
   readonly namespace: string;
   readonly name: string;
   readonly manager: string | undefined;
@@ -47,38 +47,41 @@ export async function run(given: Call): Promise<ExitCode> {
   const { providers } = await providersOf(call);
   const profiles = await profilesOf(call);
   const rows = profiles.map((profile) => toRow(profile, providers));
-  const print = createPrinter(call);
-  await print(rows);
+  const printRows = await createPrinter(call);
+  await printRows(rows);
   await sayWhatIsMissing(call, rows, providers.length === 0);
   if (!options.has('watch')) return exitCodes.ok;
   const { profileChanges } = await import('../watch.ts');
   for await (const { profile, isGone } of profileChanges(call, profiles)) {
     const row = toRow(profile, providers);
-    await print([isGone ? { ...row, deleted: true } : row]);
+    await printRows([isGone ? { ...row, deleted: true } : row]);
   }
   return call.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 
 /** Prints rows in the way that `-o` says, and later ones below them. */
-function createPrinter(call: Call): (rows: readonly Row[]) => Promise<void> {
+async function createPrinter(call: Call) {
   const { terminal, options } = call;
   const format = options.text('output');
+  const home = await homeOf(call);
   // The table begins with the first row.
   let { headers } = tableOptions(call);
   let widths: readonly number[] = [];
-  return async (rows) => {
-    if (format === 'name') {
-      const home = await homeOf(call);
-      await terminal.write(rows.map((row) => nameLine(row, home)).join(''));
-    } else if (options.has('watch') && format === 'json') {
+  const tableOf = (rows: readonly Row[]) => {
+    if (rows.length === 0) return '';
+    const table = formatTable(terminal, columns, rows, { ...tableOptions(call), headers, widths });
+    headers = false;
+    widths = table.widths;
+    return table.text;
+  };
+  return async (rows: readonly Row[]): Promise<void> => {
+    if (options.has('watch') && format === 'json') {
       for (const row of rows) await terminal.write(`${jsonText(row)}\n`);
     } else if (options.has('watch') && format === 'yaml') {
-      for (const row of rows) await printData(call, () => row).then(() => terminal.write('---\n'));
-    } else if (!(await printData(call, () => ({ items: rows }))) && rows.length > 0) {
-      const table = formatTable(terminal, columns, rows, { ...tableOptions(call), headers, widths });
-      headers = false;
-      widths = table.widths;
-      await terminal.write(table.text);
+      for (const row of rows) await print(call, row, () => '').then(() => terminal.write('---\n'));
+    } else {
+      const names = rows.map((row) => nameOf(row, home));
+      await print(call, { items: rows }, () => tableOf(rows), names);
     }
   };
 }
@@ -92,9 +95,9 @@ async function sayWhatIsMissing(call: Call, rows: readonly Row[], isUnknown: boo
 }
 
 /** As kubectl prints it; with its namespace if the same call would not find it without. Each verb takes both. */
-function nameLine({ namespace, name }: Row, home: string | undefined): string {
+function nameOf({ namespace, name }: Row, home: string | undefined): string {
   const before = namespace === '' || namespace === home ? 'clusterprofile.multicluster.x-k8s.io' : namespace;
-  return `${printable(`${before}/${name}`, 1_024)}\n`;
+  return printable(`${before}/${name}`, 1_024);
 }
 
 const noProviders =
@@ -123,36 +126,22 @@ const columns: readonly Column<Row>[] = [
 
 /** `get` shows what the profile contains, wrong values too. */
 function toRow(profile: Profile, providers: readonly ConfiguredProvider[]): Row {
+  const health = listAt(profile, 'status', 'conditions').find((one) => textAt(one, 'type') === 'ControlPlaneHealthy');
+  const offers = ['accessProviders', 'credentialProviders'].flatMap((list) => listAt(profile, 'status', list));
   return {
     namespace: textAt(profile, 'metadata', 'namespace') ?? '',
     name: textAt(profile, 'metadata', 'name') ?? '',
     manager: textAt(profile, 'spec', 'clusterManager', 'name'),
-    healthy: healthOf(profile),
-    accessTypes: accessTypesOf(profile),
+    healthy: textAt(health, 'status'),
+    accessTypes: [...new Set(offers.flatMap((entry) => textAt(entry, 'name') ?? []))],
     kubernetesVersion: textAt(profile, 'status', 'version', 'kubernetes'),
     ...served(profile, providers),
   };
 }
 
-function served(
-  profile: Profile,
-  providers: readonly ConfiguredProvider[],
-): Pick<Row, 'provider' | 'server' | 'error'> {
+function served(profile: Profile, providers: readonly ConfiguredProvider[]) {
   if (providers.length === 0) return {};
   const result = tryToResolve(profile, providers);
   if (!(result instanceof ProfileError)) return { provider: result.provider, server: result.cluster.server };
   return { error: { code: result.code, message: withoutProfile(result.message, profileName(profile)) } };
-}
-
-function accessTypesOf(profile: Profile): readonly string[] {
-  const lists = ['accessProviders', 'credentialProviders'].flatMap((list) => listAt(profile, 'status', list));
-  return [...new Set(lists.flatMap((entry) => textAt(entry, 'name') ?? []))];
-}
-
-function healthOf(profile: Profile): string | undefined {
-  const conditions = listAt(profile, 'status', 'conditions');
-  return textAt(
-    conditions.find((one) => textAt(one, 'type') === 'ControlPlaneHealthy'),
-    'status',
-  );
 }

@@ -3,7 +3,7 @@ import { type Finding, lineOfFinding, lint, severities } from '../../diagnose/in
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { readSource } from '../input.ts';
 import { providersOf } from '../providers.ts';
-import { counted, printData } from '../table.ts';
+import { counted, print } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -16,9 +16,7 @@ export async function run(call: Call): Promise<ExitCode> {
     args.map(async (file) => ({ file: file === '-' ? 'stdin' : file, text: await readSource(file, call.signal) })),
   );
   const findings = lint(files, configured);
-  if (!(await printData(call, () => ({ findings })))) {
-    await terminal.write(findings.map((finding) => `${lineOfFinding(finding)}\n`).join(''));
-  }
+  await print(call, { findings }, () => findings.map((finding) => `${lineOfFinding(finding)}\n`).join(''));
   await terminal.say(summaryOf(findings, files.length));
   const failOn = severities.find((severity) => severity === options.text('fail-on')) ?? 'error';
   const worst = severities.find((severity) => findings.some((finding) => finding.severity === severity));

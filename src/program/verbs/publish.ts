@@ -6,7 +6,7 @@ import { durationOf } from '../input.ts';
 import { homeOf } from '../profiles.ts';
 import { Publisher, type Result, type RoundResult } from '../publish/round.ts';
 import { fullName, type ServiceAccount, type Settings } from '../publish/source.ts';
-import { formatTable, printData } from '../table.ts';
+import { formatTable, print } from '../table.ts';
 import type { Call, Options } from '../verb.ts';
 
 const defaultManager = 'clusterprofile-publish';
@@ -111,11 +111,8 @@ function readServiceAccount(options: Options): ServiceAccount | undefined {
 async function show(call: Call, round: RoundResult): Promise<void> {
   const { terminal, options } = call;
   const { results } = round;
-  const format = options.text('output');
   const nameOf = ({ profile }: Result) => fullName(profile.metadata);
-  if (format === 'name') {
-    await terminal.write(results.map((result) => `${nameOf(result)}\n`).join(''));
-  } else if (!(await printData(call, () => dataOf(round)))) {
+  const text = () => {
     const done = (what: string) => (options.has('dry-run') ? `would be ${what}` : what);
     const file = options.text('providers') ?? '';
     const providers = round.providersChanged;
@@ -125,8 +122,9 @@ async function show(call: Call, round: RoundResult): Promise<void> {
       ...round.pruned.map((name) => [`clusterprofile ${name}`, done('deleted'), 'its cluster has left the source']),
     ];
     const columns = [0, 1, 2].map((index) => ({ title: '', value: (row: readonly string[]) => row[index] ?? '' }));
-    await terminal.write(formatTable(terminal, columns, rows, { headers: false, wide: false }).text);
-  }
+    return formatTable(terminal, columns, rows, { headers: false, wide: false }).text;
+  };
+  await print(call, dataOf(round), text, results.map(nameOf));
   const note = (text: string) => terminal.tell('note:', 'yellow', text);
   for (const text of round.notes) await note(printable(text, 4_096));
   if (round.vanished.length > 0 && !options.has('prune')) {

@@ -12,7 +12,7 @@ import {
 import { type ExitCode, exitCodes } from '../failure.ts';
 import { profileOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
-import { printData } from '../table.ts';
+import { print } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Call } from '../verb.ts';
 
@@ -20,10 +20,8 @@ export async function run(call: Call): Promise<ExitCode> {
   const { providers } = await requiredProvidersOf(call);
   const profile = await profileOf(call);
   const access = resolve(profile, providers);
-  const { terminal } = call;
   const shown = withoutSecrets(access);
-  if (await printData(call, () => shown)) return exitCodes.ok;
-  await terminal.write(describe(profileName(profile), shown, terminal));
+  await print(call, shown, () => describe(profileName(profile), shown, call.terminal));
   return exitCodes.ok;
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { durationOf, readInput } from '../input.ts';
-import { printData } from '../table.ts';
+import { print } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -26,7 +26,7 @@ export async function run(call: Call): Promise<ExitCode> {
     cleanEnvironment: call.options.has('clean-environment'),
   };
   const report = await judgePlugin(pluginCall, given, call.signal);
-  if (!(await printData(call, () => report))) await call.terminal.write(textOf(call, report));
+  await print(call, report, () => textOf(call, report));
   return report.errors.length > 0 ? exitCodes.plugin : exitCodes.ok;
 }
 

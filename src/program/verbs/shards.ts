@@ -4,11 +4,10 @@ import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
 import { homeOf } from '../profiles.ts';
 import { clusterProfiles, leases as leaseResource } from '../resources.ts';
-import { type Column, formatTable, printData, tableOptions } from '../table.ts';
+import { type Column, formatTable, print, tableOptions } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
-  const { terminal } = call;
   const hub = await openHub(call);
   const namespace = await homeOf(call);
   const found = await hub.list(leaseResource, namespace, { labelSelector: anyLeaseSelector });
@@ -22,8 +21,7 @@ export async function run(call: Call): Promise<ExitCode> {
     (profile) => `${textAt(profile, 'metadata', 'namespace')}/${textAt(profile, 'metadata', 'name')}`,
   );
   const rows = [...fleets].flatMap(([fleet, leases]) => shardsOf(fleet, leases, profiles, Date.now()));
-  if (await printData(call, () => ({ items: rows }))) return exitCodes.ok;
-  await terminal.write(formatTable(terminal, columns, rows, tableOptions(call)).text);
+  await print(call, { items: rows }, () => formatTable(call.terminal, columns, rows, tableOptions(call)).text);
   return exitCodes.ok;
 }
 

@@ -1,7 +1,7 @@
 /** `version`: what a bug report needs. */
 import { readFileSync } from 'node:fs';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import { printData } from '../table.ts';
+import { print } from '../table.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -11,9 +11,8 @@ export async function run(call: Call): Promise<ExitCode> {
     platform: process.platform,
     arch: process.arch,
   };
-  if (await printData(call, () => versions)) return exitCodes.ok;
   const { clusterprofile, node, platform, arch } = versions;
-  await call.terminal.write(`clusterprofile ${clusterprofile}\nNode ${node}, ${platform} ${arch}\n`);
+  await print(call, versions, () => `clusterprofile ${clusterprofile}\nNode ${node}, ${platform} ${arch}\n`);
   return exitCodes.ok;
 }
 
