@@ -5,13 +5,6 @@ import { Failure } from './failure.ts';
 import { commonOptions, type OptionSpec, Options, specsOf, type Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
 
-/** What a call asks for. */
-export interface Parsed {
-  readonly verb: Verb;
-  readonly args: readonly string[];
-  readonly options: Options;
-}
-
 const frameOptions = specsOf({ '-h, --help': 'show this help', '-V, --version': 'show the version' });
 /** A name or a letter means the same to all verbs that take it. */
 const allOptions = [...frameOptions, ...specsOf(commonOptions), ...verbs.flatMap(({ options }) => specsOf(options))];
@@ -45,14 +38,11 @@ export function readWords(words: readonly string[], more: readonly OptionSpec[] 
 }
 
 /** `program` is the name in hints. Throws a `Failure` for words that neither call a verb nor ask for help. */
-export function parse(
-  words: readonly string[],
-  program: string,
-): Parsed | { readonly helpOf: Verb | undefined } | 'version' {
+export function parse(words: readonly string[], program: string) {
   const { names, given, options } = readWords(words);
   const [name, ...args] = names;
   const isNamed = name !== undefined && name !== 'help';
-  if (options.has('version')) return 'version';
+  if (options.has('version')) return 'version' as const;
   if (!isNamed && args[0] === undefined) {
     if (options.has('help') || name === 'help' || words.length === 0) return { helpOf: undefined };
     const unknown = given.find((option) => !allOptions.some((spec) => spec.name === option.name));
@@ -92,11 +82,9 @@ function findVerb(name: string, program: string): Verb {
   throw problem(`unknown command '${name.replace(/=.*/s, '')}'`, program, meant);
 }
 
-function unknownOption(
-  { written, name }: { readonly written: string; readonly name: string },
-  specs: readonly OptionSpec[],
-  called: string,
-): Failure {
+type Given = ReturnType<typeof readWords>['given'][number];
+
+function unknownOption({ written, name }: Given, specs: readonly OptionSpec[], called: string): Failure {
   const meant = nearestOf(name, specs);
   return problem(`unknown option '${written}'`, called, meant && `--${meant}`);
 }

@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { at, nearest, parseYaml, printableLines } from '../diagnose/index.ts';
 import { configFile } from './cache.ts';
 import { Failure } from './failure.ts';
-import { hubContextOf, Options, takes, type Verb } from './verb.ts';
+import { type Call, hubContextOf, Options, takes, type Verb } from './verb.ts';
 
 const fields = ['kubeconfig', 'context', 'namespace', 'providerFile'] as const;
 type Field = (typeof fields)[number];
@@ -17,12 +17,6 @@ export interface Defaults {
   readonly file: string;
   /** Paths are absolute. */
   readonly values: { readonly [F in Field]?: string };
-}
-
-/** What a call was given. */
-interface Given {
-  readonly options: Options;
-  readonly providerFlags: readonly string[];
 }
 
 /** `undefined` if there is no such file. Throws a `Failure` that names the file and the field. */
@@ -41,12 +35,9 @@ export async function readDefaults(file = configFile()): Promise<Defaults | unde
   const values = Object.keys(Object(content)).map((name) => {
     const field = fields.find((one) => one === name);
     const value = at(content, name);
-    const known = `the fields are ${fields.join(', ')}`;
-    if (!field)
-      return refuse(
-        `${name}: is not a field`,
-        nearest(name, fields) ? `did you mean ${nearest(name, fields)}?` : known,
-      );
+    const meant = nearest(name, fields);
+    const hint = meant ? `did you mean ${meant}?` : `the fields are ${fields.join(', ')}`;
+    if (!field) return refuse(`${name}: is not a field`, hint);
     if (typeof value !== 'string' || value === '') return refuse(`${name}: must be text`);
     return [field, field === 'kubeconfig' || field === 'providerFile' ? pathIn(dirname(file), value) : value] as const;
   });
@@ -65,8 +56,8 @@ function pathIn(folder: string, path: string): string {
 export function withDefaults(
   defaults: Defaults | Failure | undefined,
   verb: Verb,
-  { options, providerFlags }: Given,
-): Given & { readonly used: readonly Field[] } {
+  { options, providerFlags }: Pick<Call, 'options' | 'providerFlags'>,
+) {
   if (defaults instanceof Failure && takes(verb, 'kubeconfig')) throw defaults;
   if (!defaults || defaults instanceof Failure) return { options, providerFlags, used: [] };
   const { values } = defaults;
@@ -79,17 +70,10 @@ export function withDefaults(
   // The default namespace is that of ClusterProfiles; `shards` reads Leases.
   const hasNamespace = has('namespace') || has('all-namespaces');
   const takesNamespace = takes(verb, 'namespace') && verb.name !== 'shards' && !readsFiles && !hasNamespace;
-  const namesProviders = providerFlags.some((flag) =>
-    /^--?clusterprofile-(?:provider-file|access-provider)\b/.test(flag),
-  );
-  const takesProviders =
-    verb.takesProviderFlags === true && verb.name !== 'lint' && !namesProviders && !has('from-pod-args');
-  const isTaken = {
-    kubeconfig: takesHub,
-    context: takesHub,
-    namespace: takesNamespace,
-    providerFile: takesProviders,
-  };
+  const ofProviders = /^--?clusterprofile-(?:provider-file|access-provider)\b/;
+  const hasProviders = providerFlags.some((flag) => ofProviders.test(flag)) || has('from-pod-args');
+  const takesProviders = verb.takesProviderFlags === true && verb.name !== 'lint' && !hasProviders;
+  const isTaken = { kubeconfig: takesHub, context: takesHub, namespace: takesNamespace, providerFile: takesProviders };
   const used = fields.filter((field) => values[field] !== undefined && isTaken[field]);
   const added = used
     .filter((field) => field !== 'providerFile')

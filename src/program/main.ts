@@ -14,7 +14,7 @@ import { Terminal } from './terminal.ts';
 
 /** Runs the program, and ends the process. */
 export async function main(): Promise<void> {
-  const terminal = new Terminal(process.stdout, process.stderr);
+  const terminal = new Terminal();
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error) => endWithoutOutput(error, terminal));
   }

@@ -1,30 +1,19 @@
 /** Where a verb writes: a terminal, with colours, or a pipe, without. */
 import { fstatSync, writeFileSync } from 'node:fs';
-import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { printableLines } from '../diagnose/index.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** A stream of the process. */
-export interface OutputStream extends Writable {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  readonly fd?: number;
-}
+type OutputStream = typeof process.stdout | typeof process.stderr;
 
 export class Terminal {
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
+  readonly stdout = process.stdout;
+  readonly stderr = process.stderr;
 
-  constructor(stdout: OutputStream, stderr: OutputStream) {
-    this.stdout = stdout;
-    this.stderr = stderr;
-  }
-
-  /** Writes results to stdout. Waits for a slow reader. */
-  write(text: string): Promise<void> {
-    return writeTo(this.stdout, text);
+  /** Writes results, to stdout. Waits for a slow reader. */
+  write(text: string, stream: OutputStream = this.stdout): Promise<void> {
+    return writeTo(stream, text);
   }
 
   /** Writes a message to stderr, with a line break. */
@@ -41,11 +30,6 @@ export class Terminal {
     return this.tell('warning:', 'yellow', text);
   }
 
-  /** To either of them, as it is. */
-  copy(stream: 'stdout' | 'stderr', text: string): Promise<void> {
-    return writeTo(this[stream], text);
-  }
-
   /** In a style on a terminal, and plain elsewhere and with `NO_COLOR`. */
   paint(style: Style, text: string, stream: OutputStream = this.stdout): string {
     return styleText(style, text, { stream });
@@ -54,7 +38,7 @@ export class Terminal {
 
 async function writeTo(stream: OutputStream, text: string): Promise<void> {
   // What fails is the stream's error event, which the frame listens to: `| head` ends the program.
-  if (stream.fd !== undefined && fstatSync(stream.fd).isFile()) {
+  if (fstatSync(stream.fd).isFile()) {
     // A full disk may take a part of the text, and Node's stream for a file takes that for all of it.
     try {
       writeFileSync(stream.fd, text);

@@ -8,22 +8,15 @@ import type { Terminal } from './terminal.ts';
  */
 export type OptionTable = Readonly<Record<string, string>>;
 
-/** One option of such a table. */
-export interface OptionSpec {
-  /** The long name without dashes, by which `Options` has it. */
-  readonly name: string;
-  readonly short: string | undefined;
-  /** The word for its value; `undefined` if it takes none. */
-  readonly value: string | undefined;
-  readonly about: string;
-}
-
-export function specsOf(table: OptionTable): readonly OptionSpec[] {
+/** `name` is the long one without dashes, by which `Options` has it; `value` is the word for its value, `undefined` if it takes none. */
+export function specsOf(table: OptionTable) {
   return Object.entries(table).map(([flags, about]) => {
     const [, short, name = '', value] = /^(?:-(\w), )?--([\w-]+)(?: <(.+)>)?$/.exec(flags) ?? [];
     return { name, short, value, about };
   });
 }
+
+export type OptionSpec = ReturnType<typeof specsOf>[number];
 
 export interface Verb {
   readonly name: string;

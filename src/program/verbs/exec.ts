@@ -94,13 +94,11 @@ type WriteLines = (stream: 'stdout' | 'stderr', lines: string) => Promise<void>;
 /** Puts the cluster in front of each. Those of a chunk are written together, so that they stay together. */
 function writerOf({ terminal, options }: Call, name: string, width: number, index: number): WriteLines {
   return async (stream, lines) => {
-    if (options.has('no-prefix')) return terminal.copy(stream, lines);
+    const to = terminal[stream];
     const colour = colours[index % colours.length] ?? 'cyan';
-    const prefix = `${terminal.paint(colour, printableLines(name).padEnd(width), terminal[stream])} | `;
-    await terminal.copy(
-      stream,
-      lines.replace(/[^\n]*\n/g, (line) => prefix + line),
-    );
+    const prefix = `${terminal.paint(colour, printableLines(name).padEnd(width), to)} | `;
+    const shown = options.has('no-prefix') ? lines : lines.replace(/[^\n]*\n/g, (line) => prefix + line);
+    await terminal.write(shown, to);
   };
 }
 
