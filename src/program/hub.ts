@@ -20,8 +20,8 @@ import {
 import { Failure } from './failure.ts';
 import { durationOf, isReadOnce, kubeconfigPaths, readSource } from './input.ts';
 import { hubOfUser } from './kubeconfig/entries.ts';
-import { leadPluginsTo } from './plugin-hub.ts';
-import { clusterProfiles, type Resource, type Selectors } from './resources.ts';
+import { PrivateFolder } from './private-folder.ts';
+import { clusterProfiles, type Resource } from './resources.ts';
 import { type Call, hubContextOf, type Options } from './verb.ts';
 
 /** Milliseconds for one answer of the hub. */
@@ -39,25 +39,24 @@ export class HubReader {
   readonly namespace: string;
   /** The name of that context; `in-cluster` for a pod's service account. */
   readonly context: string;
-  /** The files that it is read from. */
+  /** The absolute paths of the files that it is read from. */
   readonly files: readonly string[];
   readonly client: ApiClient;
   readonly #signal: AbortSignal;
   readonly #answerMs: number;
 
   constructor(
-    client: ApiClient,
     { context, namespace = 'default' }: OpenedKubeconfig,
+    client: ApiClient,
     files: readonly string[],
-    signal: AbortSignal,
-    answerMs: number,
+    call: Call,
   ) {
     this.client = client;
     this.namespace = namespace;
     this.context = context;
-    this.files = files;
-    this.#signal = signal;
-    this.#answerMs = answerMs;
+    this.files = files.map((file) => resolve(file));
+    this.#signal = call.signal;
+    this.#answerMs = toAnswerMs(call.options.text('request-timeout'));
   }
 
   get server(): string {
@@ -76,7 +75,7 @@ export class HubReader {
   async list(
     resource: Resource,
     namespace: string | undefined,
-    selectors: Selectors = {},
+    selectors: Readonly<Record<string, string>> = {},
   ): Promise<readonly unknown[]> {
     let items: unknown[] = [];
     let next: string | undefined;
@@ -209,11 +208,11 @@ export async function hubOfPlugins(call: Call): Promise<HubReader | undefined> {
   }
 }
 
-async function open({ options, signal, verb }: Call): Promise<HubReader> {
+async function open(call: Call): Promise<HubReader> {
+  const { options, signal, verb } = call;
   const as = impersonated(options);
   const path = options.text('kubeconfig');
   const context = options.text(hubContextOf(verb));
-  const answerMs = toAnswerMs(options.text('request-timeout'));
   const source = path === undefined ? undefined : await sourceOf(path, signal);
   let found = openKubeconfig(source, context);
   let files = found.context === inCluster ? [] : kubeconfigPaths(path);
@@ -221,15 +220,20 @@ async function open({ options, signal, verb }: Call): Promise<HubReader> {
   if (written) {
     // A context that this program wrote is current: the cluster's own, which knows no ClusterProfiles.
     files = written.files ?? files;
-    if (written.context === undefined || files.length === 0) throw noHub(found.context);
+    if (written.context === undefined || files.length === 0) {
+      const message = `the current context ${found.context} is one that this program wrote for a cluster, and it does not name the hub`;
+      throw Failure.configuration(message, 'name the hub with --context, and its file with --kubeconfig');
+    }
     found = openKubeconfig({ paths: files }, written.context);
   }
   const text = source !== undefined && 'text' in source && !written ? source.text : undefined;
+  // Plugins read KUBECONFIG and its current context, as Go's secretreader does: without this the Secret of another hub would go to a cluster
+  // of this one. A copy of that context alone also keeps the hub of a long call if the current context changes.
   if (verb.runsPlugins && (files.length > 0 || text !== undefined)) {
-    leadPluginsTo(onlyContext(text === undefined ? { paths: files } : { text }, found.context));
+    const copy = onlyContext(text === undefined ? { paths: files } : { text }, found.context);
+    process.env.KUBECONFIG = new PrivateFolder().writeSecret('kubeconfig', copy);
   }
-  const absolute = files.map((file) => resolve(file));
-  return new HubReader(found.connect(as), found, absolute, signal, answerMs);
+  return new HubReader(found, found.connect(as), files, call);
 }
 
 /** A group without a user would be an impersonation that API servers ignore. */
@@ -242,11 +246,6 @@ function impersonated(options: Options): { readonly user: string; readonly group
 
 /** The name of the context that is a pod's service account. */
 const inCluster = 'in-cluster';
-
-function noHub(context: string): Failure {
-  const message = `the current context ${context} is one that this program wrote for a cluster, and it does not name the hub`;
-  return Failure.configuration(message, 'name the hub with --context, and its file with --kubeconfig');
-}
 
 /** kubectl takes seconds without a unit, and 0 for no limit. */
 function toAnswerMs(timeout: string | undefined): number {

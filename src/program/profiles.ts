@@ -2,7 +2,7 @@
 import { isObject, nearest, type Profile, profileName, readManifests } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 import { type AskedName, readName, readSource } from './input.ts';
-import { clusterProfiles, type Selectors } from './resources.ts';
+import { clusterProfiles } from './resources.ts';
 import type { Call } from './verb.ts';
 
 export type { Profile };
@@ -53,7 +53,7 @@ export async function homeOf(call: Call): Promise<string | undefined> {
   return (await openHub(call)).namespace;
 }
 
-export function selectorsOf({ options }: Call): Selectors {
+export function selectorsOf({ options }: Call) {
   const [labelSelector, fieldSelector] = [options.text('selector'), options.text('field-selector')];
   return {
     ...(labelSelector === undefined ? {} : { labelSelector }),

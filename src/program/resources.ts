@@ -1,25 +1,17 @@
 /** The resources that are read from a hub. */
 import { clusterProfileKind } from '../diagnose/index.ts';
 
-export interface Resource {
-  /** `v1`, or `group/version`. */
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly plural: string;
-  readonly namespaced: boolean;
+export type Resource = ReturnType<typeof resourceOf>;
+
+function resourceOf({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }, namespaced = true) {
+  return { apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced } as const;
 }
 
-export interface Selectors {
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
-}
-
-const namespaced = true;
-export const clusterProfiles: Resource = { ...clusterProfileKind, plural: 'clusterprofiles', namespaced };
-export const leases: Resource = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', plural: 'leases', namespaced };
-export const configMaps: Resource = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced };
-export const secrets: Resource = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets', namespaced };
-export const namespaces: Resource = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
+export const clusterProfiles = resourceOf(clusterProfileKind);
+export const leases = resourceOf({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' });
+export const configMaps = resourceOf({ apiVersion: 'v1', kind: 'ConfigMap' });
+export const secrets = resourceOf({ apiVersion: 'v1', kind: 'Secret' });
+export const namespaces = resourceOf({ apiVersion: 'v1', kind: 'Namespace' }, false);
 
 /** Workloads by the names that kubectl takes: `deployment`, `deployments`, `deploy`. */
 export const workloads: Readonly<Record<string, Resource>> = Object.fromEntries(
@@ -28,9 +20,8 @@ export const workloads: Readonly<Record<string, Resource>> = Object.fromEntries(
     { kind: 'StatefulSet', short: 'sts', apiVersion: 'apps/v1' },
     { kind: 'DaemonSet', short: 'ds', apiVersion: 'apps/v1' },
     { kind: 'Pod', short: 'po', apiVersion: 'v1' },
-  ].flatMap(({ kind, short, apiVersion }) => {
-    const singular = kind.toLowerCase();
-    const plural = `${singular}s`;
-    return [singular, plural, short].map((name) => [name, { kind, apiVersion, plural, namespaced }]);
+  ].flatMap(({ short, ...kind }) => {
+    const resource = resourceOf(kind);
+    return [kind.kind.toLowerCase(), resource.plural, short].map((name) => [name, resource]);
   }),
 );

@@ -10,7 +10,7 @@ import {
   secretsOfEnvironment,
 } from '../../diagnose/index.ts';
 import { Failure } from '../failure.ts';
-import type { HubReader } from '../hub.ts';
+import { type HubReader, hubOfPlugins, openHub } from '../hub.ts';
 import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
@@ -34,17 +34,12 @@ export async function credentialCommand(call: Call, files: readonly string[], is
   const isNamed = options.text('kubeconfig') !== undefined || options.text('context') !== undefined;
   refuseReadOnce(call, files, readsHub || isNamed);
   const { providers } = await requiredProvidersOf(call);
-  const hub = isOfHub || isForCommands || isNamed ? await openedHub(call, isOfHub) : undefined;
+  const readBy = isOfHub ? openHub : hubOfPlugins;
+  const hub = isOfHub || isForCommands || isNamed ? await readBy(call) : undefined;
   const { after, env } = hub ? hubArguments(hub) : { after: [], env: isForCommands ? inKubeconfig() : [] };
   const groups = options.texts('as-group').flatMap((group) => ['--as-group', group]);
   const as = readsHub && user !== undefined ? ['--as', user, ...groups] : [];
   return { providers, hub, after: [...after, ...as, ...providerArguments(call, providers)], env };
-}
-
-/** The hub of the call; if nothing of the call comes from it, the one that plugins read, which may be none. */
-async function openedHub(call: Call, isOfHub: boolean): Promise<HubReader | undefined> {
-  const { hubOfPlugins, openHub } = await import('../hub.ts');
-  return isOfHub ? openHub(call) : hubOfPlugins(call);
 }
 
 /**

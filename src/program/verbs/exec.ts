@@ -17,7 +17,7 @@ import { durationOf, numberOf } from '../input.ts';
 import { credentialCommand, thisProgram } from '../kubeconfig/credential-command.ts';
 import { tryToEnter } from '../kubeconfig/entries.ts';
 import { mergeKubeconfig } from '../kubeconfig/merge.ts';
-import { PrivateFolder } from '../plugin-hub.ts';
+import { PrivateFolder } from '../private-folder.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { counted, sideBySide } from '../table.ts';
 import type { Style } from '../terminal.ts';

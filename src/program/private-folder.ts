@@ -1,22 +1,10 @@
-/**
- * Leads the plugins of this call to the hub that the call uses. They read `KUBECONFIG` and its current context, as Go's secretreader does,
- * and know nothing of `--kubeconfig` and `--context`: without this the Secret of another hub would go to a cluster of this one.
- */
+/** A folder for this process only. It is removed when the process ends, except after SIGKILL. */
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errnoOf } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 
-/**
- * Sets `KUBECONFIG` for the plugins: to a kubeconfig with the hub's context alone, which holds its credential. Go's secretreader takes one
- * file, and no context beside the current one. The copy also keeps the hub of a long call if the current context changes.
- */
-export function leadPluginsTo(kubeconfig: string): void {
-  process.env.KUBECONFIG = new PrivateFolder().writeSecret('kubeconfig', kubeconfig);
-}
-
-/** A folder for this process only. It is removed when the process ends, except after SIGKILL. */
 export class PrivateFolder {
   readonly #path: string;
   readonly #removeNow = () => rmSync(this.#path, { recursive: true, force: true });
