@@ -24,22 +24,12 @@ import {
 import { kubeconfigCluster } from '../kubeconfig/entries.ts';
 import { attempt, fullName, type Refused, type Served, type Settings, type SourceCluster, Unusable } from './source.ts';
 
-export interface ProviderPlan {
-  readonly served: readonly Served[];
-  readonly refused: readonly Refused[];
-  /** In the order of the file. */
-  readonly providers: readonly Provider[];
-  readonly configured: readonly ConfiguredProvider[];
-  /** Names of providers that the file lacks, or has in another form. */
-  readonly changed: ReadonlySet<string>;
-}
-
-/** `existing` are those of the provider file. */
+/** `existing` are those of the provider file, and `changed` names those that it lacks, or has in another form. */
 export function planProviders(
   existing: readonly Provider[],
   sources: readonly SourceCluster[],
   { clusterManager, force }: Pick<Settings, 'clusterManager' | 'force'>,
-): ProviderPlan {
+) {
   const providers = new Map(existing.map((provider) => [provider.name, provider]));
   const changed = new Set<string>();
   const chosen = new Map<SourceCluster, string>();

@@ -19,13 +19,12 @@ import {
 import { Failure } from '../failure.ts';
 import { sideBySide } from '../table.ts';
 import { managerLabel } from './secrets.ts';
-import { atOnce, fullName, type ProfileName, type Served, type Settings } from './source.ts';
+import { clustersAtOnce, fullName, type ProfileName, type Served, type Settings } from './source.ts';
 
-/** The kind of its source: another kind's profiles are not pruned. */
+/** Another kind's profiles are not pruned. */
 const sourceAnnotation = 'clusterprofile-credentials/source';
 /** KEP-2149. */
 const idProperty = 'cluster.clusterset.k8s.io';
-/** The longest message of a condition, in bytes. */
 const maxMessageBytes = 1_024;
 /** Milliseconds after which a watch says again that it has seen the cluster. */
 const heartbeatMs = 5 * 60_000;
@@ -68,16 +67,12 @@ export class Profiles {
     return this.#known.get(fullName(place))?.status?.properties?.find(({ name }) => name === idProperty);
   }
 
-  /** Checks the clusters with these providers, as a controller would. */
-  async checkHealth(
-    clusters: readonly Served[],
-    providers: readonly ConfiguredProvider[],
-    signal: AbortSignal,
-  ): Promise<Map<Served, Health>> {
+  /** As a controller would reach them with these providers. */
+  async checkHealth(clusters: readonly Served[], providers: readonly ConfiguredProvider[], signal: AbortSignal) {
     const prober = new Prober({ providers, options: {} }, timeoutMs);
     const found = new Map<Served, Health>();
     try {
-      const results = sideBySide(clusters, atOnce, signal, async (cluster) => {
+      const results = sideBySide(clusters, clustersAtOnce, signal, async (cluster) => {
         const { namespace, name } = cluster.source;
         const metadata = { namespace, name, uid: '', resourceVersion: '' };
         // Without conditions: those of before count for nothing.
@@ -224,13 +219,8 @@ function healthOf(report: ClusterReport): Health {
   }
   const { stage, code, message } = failed;
   const reason = code ?? `${stage.charAt(0).toUpperCase()}${stage.slice(1)}Failed`;
-  return {
-    status: report.isUnavailable ? 'False' : 'Unknown',
-    reason,
-    message: `${stage}: ${message}`,
-    version,
-    clusterId,
-  };
+  const status = report.isUnavailable ? 'False' : 'Unknown';
+  return { status, reason, message: `${stage}: ${message}`, version, clusterId };
 }
 
 /** Keeps a cluster that was healthy so until it has failed several times in a row. */

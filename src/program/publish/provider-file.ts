@@ -13,19 +13,13 @@ import {
 import { Failure } from '../failure.ts';
 import { updateFile } from '../kubeconfig/update-file.ts';
 
-export interface ProviderFileContent {
-  /** `undefined` if there is no file. */
-  readonly text: string | undefined;
-  readonly providers: readonly Provider[];
-}
-
-/** Throws a `ConfigurationError` with every problem of the file. */
-export function readProviders(path: string): ProviderFileContent {
+/** `text` is `undefined` if there is no file. Throws a `ConfigurationError` with every problem of the file. */
+export function readProviders(path: string): { readonly text?: string; readonly providers: readonly Provider[] } {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return { text: undefined, providers: [] };
+    if (errnoOf(error) === 'ENOENT') return { providers: [] };
     throw Failure.configuration(`provider file ${path} cannot be read (${errnoOf(error)})`, 'correct the path');
   }
   const { content } = checkYaml(text, providersSchema);

@@ -41,10 +41,7 @@ export class Secrets {
     }
   }
 
-  /**
-   * Writes the Secret of a cluster, if it needs one, unless it is as it should be; with `isRejected` the cluster no longer accepts its token. Rejects
-   * with what is wrong.
-   */
+  /** Writes the Secret of a cluster that needs one, unless it is as it should be. `isRejected`: the cluster no longer accepts its token. */
   async write(source: SourceCluster, signal: AbortSignal, { isRejected = false } = {}): Promise<void> {
     const { name } = source;
     const { secretsNamespace: namespace, clusterManager } = this.#settings;
@@ -68,7 +65,6 @@ export class Secrets {
     this.#written.set(name, { kubeconfig, uid: written.metadata.uid });
   }
 
-  /** Deletes the Secret of a cluster that is gone. */
   async delete(name: string, signal: AbortSignal): Promise<void> {
     const before = this.#written.get(name);
     if (!before) return;

@@ -103,8 +103,7 @@ function problemsOf({ problems }: ConfigurationError): string {
   return texts.join('; ');
 }
 
-/** Clusters that are worked on at once. */
-export const atOnce = 20;
+export const clustersAtOnce = 20;
 
 /** The same for what is asked of servers, where any error is that of one cluster; only a `Failure` is that of all. */
 export async function attemptEach<T>(
@@ -114,7 +113,7 @@ export async function attemptEach<T>(
   work: (cluster: Served) => Promise<T>,
 ): Promise<readonly T[]> {
   const done: T[] = [];
-  const attempts = sideBySide(clusters, atOnce, signal, async (cluster) => {
+  const attempts = sideBySide(clusters, clustersAtOnce, signal, async (cluster) => {
     try {
       return { result: await work(cluster) };
     } catch (error) {
@@ -130,7 +129,6 @@ export async function attemptEach<T>(
   return done;
 }
 
-/** What a source has. */
 export interface SourceContent {
   readonly clusters: readonly SourceCluster[];
   readonly refused: readonly Refused[];
