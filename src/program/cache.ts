@@ -53,9 +53,8 @@ export function keptAnswer(argv: readonly string[]): string | undefined {
 }
 
 /**
- * The file for the answer to this call; `undefined` if it names stdin or a pipe, whose content cannot be known. Call it before
- * the environment is changed.
- * @throws {Failure} if other users could read what is kept, and if the folder cannot be used
+ * The file for the answer to this call; `undefined` if it names stdin or a pipe, whose content cannot be known. Call it before the environment
+ * is changed. Throws a `Failure` if other users could read what is kept, and if the folder cannot be used.
  */
 export function entryFile(argv: readonly string[]): string | undefined {
   const key = keyOf(argv);
@@ -72,8 +71,8 @@ export function entryFile(argv: readonly string[]): string | undefined {
 
 /** Replaces the cached answer, and removes expired ones. */
 export function keep(file: string, entry: Entry): void {
-  for (const other of entryFiles(dirname(file), /\.json$/))
-    if (!isUsable(readEntry(other))) rmSync(other, { force: true });
+  const others = entryFiles(dirname(file), /\.json$/);
+  for (const other of others) if (!isUsable(readEntry(other))) rmSync(other, { force: true });
   if (!isUsable(entry)) return;
   const written = `${file}.${randomUUID()}`;
   try {

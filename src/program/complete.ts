@@ -10,17 +10,12 @@ import { isReadOnce, kubeconfigPaths } from './input.ts';
 import { parseManifest, profilesOf } from './profiles.ts';
 import { namespaces } from './resources.ts';
 import type { Terminal } from './terminal.ts';
-import { type Call, commonOptions, type OptionSpec, type Options, specsOf, type Verb } from './verb.ts';
+import { type Call, commonOptions, type OptionSpec, specsOf } from './verb.ts';
 import { scripts } from './verbs/completion.ts';
 import { verbs } from './verbs.ts';
 
-interface Suggestion {
-  readonly value: string;
-  readonly about?: string;
-}
-
 /** Suggestions, or the wish that the shell offers the names of files. */
-type Suggestions = readonly Suggestion[] | 'files';
+type Suggestions = readonly { readonly value: string; readonly about?: string }[] | 'files';
 
 /** cobra's `ShellCompDirectiveDefault` and `ShellCompDirectiveNoFileComp`. */
 const directives = { files: 0, none: 4 } as const;
@@ -44,24 +39,17 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
   const waiting = given.find(({ lacksValue }) => lacksValue);
   const all = verbs.map(({ name, summary }) => ({ value: name, about: summary }));
   // A verb is no value of an option.
-  if (verbName === undefined && waiting) return [];
-  if (verbName === undefined) return [...all, { value: 'help', about: 'show the help of a verb' }];
+  if (verbName === undefined) return waiting ? [] : [...all, { value: 'help', about: 'show the help of a verb' }];
   if (verbName === 'help') return all;
   const verb = verbs.find(({ name }) => name === verbName);
   if (!verb) return [];
   if (before.includes('--')) return 'files';
   const own = specsOf({ ...verb.options, ...commonOptions });
   const specs = [...own, ...(verb.takesProviderFlags ? providerSpecs : [])];
-  const call: Call = {
-    program: 'clusterprofile',
-    verb,
-    args: [],
-    options: await withUserDefaults(verb, options),
-    providerFlags: [],
-    command: [],
-    terminal,
-    signal,
-  };
+  // What is wrong with the user's file is not said at a prompt.
+  const defaults = await readDefaults().catch(() => undefined);
+  const withFile = withDefaults(defaults, verb, { options, providerFlags: [] });
+  const call: Call = { program: 'clusterprofile', verb, args: [], command: [], terminal, signal, ...withFile };
   const wordOf = (option: string) => specs.find(({ name }) => name === option)?.value;
   if (waiting) return valuesFor(wordOf(waiting.name), current, call);
   const [, name, start = ''] = /^--([\w-]+)=(.*)$/s.exec(current) ?? [];
@@ -74,12 +62,6 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
     return [...options, { value: '--help', about: 'show the help' }];
   }
   return valuesFor(verb.arguments?.replace(/\W/g, ''), current, call);
-}
-
-/** What is wrong with the user's file is not said at a prompt. */
-async function withUserDefaults(verb: Verb, options: Options): Promise<Options> {
-  const defaults = await readDefaults().catch(() => undefined);
-  return withDefaults(defaults, verb, { options, providerFlags: [] }).options;
 }
 
 /** bash splits `--output=json` into three words. */

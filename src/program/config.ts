@@ -49,10 +49,7 @@ function pathIn(folder: string, path: string): string {
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(folder, path);
 }
 
-/**
- * Adds the defaults to the options of a call. `used` names the defaults that took effect. Throws the `Failure` that came instead of them if
- * the verb would use them.
- */
+/** Adds the defaults, and names those `used`. Throws the `Failure` that came instead of them if the verb would use them. */
 export function withDefaults(
   defaults: Defaults | Failure | undefined,
   verb: Verb,

@@ -1,7 +1,7 @@
 /** How a call ends: the program's exit codes, and the error that a verb throws if it cannot proceed. */
 import { codeFieldOf } from '../diagnose/index.ts';
 
-/** The program's exit codes. The table in docs/command-line.md has the same. */
+/** The table in docs/command-line.md has the same. */
 export const exitCodes = {
   ok: 0,
   /** Anything else: a bug of this program, or a machine without memory or disk space. */
@@ -37,6 +37,11 @@ export const exitCodes = {
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Of the earliest stage at which any cluster failed. */
+export function earliest(codes: readonly ExitCode[]): ExitCode {
+  return codes.filter((code) => code !== exitCodes.ok).toSorted((a, b) => a - b)[0] ?? exitCodes.ok;
+}
 
 /** Shown as `error: message` and a line of advice; no stack. */
 export class Failure extends Error {

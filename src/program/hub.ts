@@ -27,9 +27,8 @@ import { type Call, hubContextOf, type Options } from './verb.ts';
 /** Milliseconds for one answer of the hub. */
 const defaultAnswerMs = 30_000;
 const pageSize = 500;
-/** How often a request is sent again that may pass, and a list begins again whose version has expired. */
+/** Of a request that may pass, and of a list whose version has expired. */
 const maxRetries = 3;
-/** The most pages of a list. */
 const maxPages = 1_000;
 /** Milliseconds before the first retry; each pause is twice as long as the one before. */
 const firstPauseMs = 500;
@@ -215,7 +214,7 @@ async function open(call: Call): Promise<HubReader> {
   const context = options.text(hubContextOf(verb));
   const source = path === undefined ? undefined : await sourceOf(path, signal);
   let found = openKubeconfig(source, context);
-  let files = found.context === inCluster ? [] : kubeconfigPaths(path);
+  let files = found.context === 'in-cluster' ? [] : kubeconfigPaths(path);
   const written = context === undefined ? hubOfUser(found.exec) : undefined;
   if (written) {
     // A context that this program wrote is current: the cluster's own, which knows no ClusterProfiles.
@@ -237,15 +236,12 @@ async function open(call: Call): Promise<HubReader> {
 }
 
 /** A group without a user would be an impersonation that API servers ignore. */
-function impersonated(options: Options): { readonly user: string; readonly groups: readonly string[] } | undefined {
+function impersonated(options: Options) {
   const [user, groups] = [options.text('as'), options.texts('as-group')];
   if (user !== undefined) return { user, groups };
   if (groups.length === 0) return undefined;
   throw Failure.usage('--as-group needs --as', 'name the user too');
 }
-
-/** The name of the context that is a pod's service account. */
-const inCluster = 'in-cluster';
 
 /** kubectl takes seconds without a unit, and 0 for no limit. */
 function toAnswerMs(timeout: string | undefined): number {

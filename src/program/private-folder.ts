@@ -1,10 +1,11 @@
-/** A folder for this process only. It is removed when the process ends, except after SIGKILL. */
+/** Files for this process only, and for those that it starts. */
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errnoOf } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 
+/** It is removed when the process ends, except after SIGKILL. */
 export class PrivateFolder {
   readonly #path: string;
   readonly #removeNow = () => rmSync(this.#path, { recursive: true, force: true });
@@ -21,7 +22,7 @@ export class PrivateFolder {
     process.once('exit', this.#removeNow);
   }
 
-  /** Writes a file that only its owner reads, and gives its path. `name` may have folders in it. */
+  /** A file that only its owner reads. Gives its path. `name` may have folders in it. */
   write(name: string, text: string): string {
     const path = join(this.#path, name);
     mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
@@ -30,7 +31,7 @@ export class PrivateFolder {
   }
 
   /**
-   * Writes a file that is gone when this process ends, also by SIGKILL: it has no name, and children open it by this process's descriptor.
+   * A file that is gone when this process ends, also by SIGKILL: it has no name, and children open it by this process's descriptor.
    * Other systems than Linux have no path for that, and get a file as the others are.
    */
   writeSecret(name: string, text: string): string {

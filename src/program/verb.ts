@@ -89,7 +89,7 @@ export class Options {
     return this.has(name) || this.text(name) !== undefined;
   }
 
-  /** The same, but for some. */
+  /** The same, but for these. */
   with(others: Values): Options {
     return new Options({ ...this.#values, ...others });
   }

@@ -42,11 +42,7 @@ export async function* profileChanges(call: Call, known: readonly Profile[]): As
   const namespace = asked.every((one) => one.namespace === home) ? home : undefined;
   const isAsked = (profile: Profile) => asked.length === 0 || asked.some((one) => isMeant(one, profile));
   const warn = (message: string) => void terminal.warn(message);
-  const resource = {
-    ...clusterProfileKind,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...selectorsOf(call),
-  };
+  const resource = { ...clusterProfileKind, ...(namespace === undefined ? {} : { namespace }), ...selectorsOf(call) };
   const last = new Map(known.map((profile) => [profileName(profile), profile]));
   let listed: Set<string> | undefined;
   for await (const events of watchResource<FleetProfile>(hub.client, resource, warn, signal)) {
@@ -76,10 +72,7 @@ export async function* profileChanges(call: Call, known: readonly Profile[]): As
 /** Milliseconds in which changes are collected before the file is written. */
 const debounceMs = 500;
 
-/**
- * Calls `write` after changes for which `apply` returns `true`. A write that fails with a `Failure` is said, and tried again. Runs until
- * the call's signal aborts.
- */
+/** Calls `write` after changes for which `apply` returns `true`, until the call's signal aborts. If that fails with a `Failure`, it is tried again. */
 export async function keepFile(
   call: Call,
   known: readonly Profile[],

@@ -10,7 +10,7 @@ import {
   type StageResult,
   stageNames,
 } from '../../diagnose/index.ts';
-import { type ExitCode, exitCodes } from '../failure.ts';
+import { type ExitCode, earliest, exitCodes } from '../failure.ts';
 import { type Column, counted, formatTable, tableOptions } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import type { Call } from '../verb.ts';
@@ -158,7 +158,6 @@ export class Progress {
     this.#show();
   }
 
-  /** Clears the line. */
   end(): void {
     if (!this.#isShown) return;
     cursorTo(this.#terminal.stderr, 0);
@@ -178,9 +177,6 @@ export class Progress {
   }
 }
 
-/** By the first stage, in their order, that any cluster failed at. */
 export function exitCodeOf(reports: readonly ClusterReport[]): ExitCode {
-  const failed = new Set(reports.map((report) => failedStage(report)?.stage));
-  const first = stageNames.find((name) => failed.has(name));
-  return first === undefined ? exitCodes.ok : exitCodes[first];
+  return earliest(reports.map((report) => exitCodes[failedStage(report)?.stage ?? 'ok']));
 }

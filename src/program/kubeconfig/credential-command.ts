@@ -42,10 +42,7 @@ export async function credentialCommand(call: Call, files: readonly string[], is
   return { providers, hub, after: [...after, ...as, ...providerArguments(call, providers)], env };
 }
 
-/**
- * Throws a `Failure` if stdin or a pipe is among the files that the kubeconfig's users will read each time. `files` are those
- * of the ClusterProfiles.
- */
+/** Throws a `Failure` if stdin or a pipe is among the files that the kubeconfig's users will read each time. */
 function refuseReadOnce(call: Call, files: readonly string[], readsHub: boolean): void {
   const { options, providerFlags } = call;
   const all = [

@@ -101,9 +101,7 @@ export function sourceOf(user: unknown): readonly string[] {
 }
 
 /** The hub that a user of ours names; `undefined` for any other user. Absent files: those of `KUBECONFIG`. */
-export function hubOfUser(
-  exec: unknown,
-): { readonly files?: readonly string[]; readonly context?: string } | undefined {
+export function hubOfUser(exec: unknown) {
   if (profileOfUser({ exec }) === undefined) return undefined;
   const args = listAt(exec, 'args');
   const [file, context] = ['--kubeconfig', '--context'].map((flag) =>
@@ -111,7 +109,7 @@ export function hubOfUser(
   );
   const paths = kubeconfigsOf(exec).flatMap((value) => value.split(delimiter));
   const files = file === undefined ? paths.filter((path) => path !== '') : [file];
-  return { ...(files.length === 0 ? {} : { files }), ...(context === undefined ? {} : { context }) };
+  return { files: files.length === 0 ? undefined : files, context };
 }
 
 /** The `namespace/name` that a user of a kubeconfig, as it stands in the file, is for. `undefined` if this program has not written it. */
@@ -122,10 +120,7 @@ export function profileOfUser(user: unknown): string | undefined {
   return !isOurs || verb < 0 ? undefined : textAt(args, verb + 1) || undefined;
 }
 
-/**
- * Returns the name of the context for a profile's `namespace/name`. `hub` is the context of the hub, `undefined` if files are
- * read. Throws a `Failure` for a field that is not one.
- */
+/** Gives the name of the context for a profile's `namespace/name`. `hub` is the context of the hub, `undefined` if files are read. */
 export function contextNamer(template: string | undefined, hub: string | undefined): (profile: string) => string {
   if (template === undefined) return (profile) => (hub === undefined ? profile : `${profile}@${hub}`);
   const nameOf = templateOf('--context-name', template, ['namespace', 'name', ...(hub === undefined ? [] : ['hub'])]);

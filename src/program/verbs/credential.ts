@@ -22,8 +22,6 @@ import { profileOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
 
-type ApiVersion = ExecCredential['apiVersion'];
-
 export async function run(call: Call): Promise<ExitCode> {
   const { terminal, options, program, args } = call;
   if (options.has('forget')) {
@@ -38,10 +36,6 @@ export async function run(call: Call): Promise<ExitCode> {
     return exitCodes.ok;
   }
   try {
-    if (args.length === 0) {
-      const how = `${program} get lists those that are there`;
-      throw Failure.usage('credential needs the name of a ClusterProfile', how);
-    }
     await answer(call);
     return exitCodes.ok;
   } catch (error) {
@@ -54,7 +48,10 @@ export async function run(call: Call): Promise<ExitCode> {
 }
 
 async function answer(call: Call): Promise<void> {
-  const { terminal, options, program } = call;
+  const { terminal, options, program, args } = call;
+  if (args.length === 0) {
+    throw Failure.usage('credential needs the name of a ClusterProfile', `${program} get lists those that are there`);
+  }
   if (terminal.stdout.isTTY && !options.has('show')) {
     const how = `${program} credential --show shows it, and run-plugin and check show what it is worth`;
     throw Failure.usage('stdout is a terminal, and a credential would be shown on it', how);
@@ -65,7 +62,7 @@ async function answer(call: Call): Promise<void> {
   const { providers, options: flagged } = await requiredProvidersOf(call);
   const found = await profileOf(call);
   const access = resolve(found, providers);
-  checkServer(call, access, asked);
+  checkServer(call, access, asked?.spec.cluster?.server);
   const profile = profileName(found);
   const credential = await getCredential(profile, access, providers, flagged, call.signal);
   const text = `${JSON.stringify(toAnswer(credential, asked?.apiVersion ?? apiVersions[0]))}\n`;
@@ -93,7 +90,7 @@ function readExecInfo(): ExecCredential | undefined {
 /** Names of the clusters whose credentials are being got, outermost first: one may be the hub of another. */
 const chainVariable = 'CLUSTERPROFILE_CREDENTIAL_CHAIN';
 
-/** The hub's kubeconfig may run this program again, which would start processes without end. Nothing has been asked of the hub yet. */
+/** The hub's kubeconfig may run this program again, which would start processes without end. */
 async function refuseToAskItself(call: Call): Promise<void> {
   const [name = ''] = call.args;
   const readsFiles = call.options.texts('filename').length > 0;
@@ -114,19 +111,19 @@ async function refuseToAskItself(call: Call): Promise<void> {
 function checkServer(
   { args: [name = ''], program }: Call,
   { cluster }: ResolvedAccess,
-  asked: ExecCredential | undefined,
+  server: string | undefined,
 ): void {
-  const server = asked?.spec.cluster?.server;
   if (server === undefined || normal(server) === normal(cluster.server)) return;
   const message = `the kubeconfig says that ${name} is ${server}, and its ClusterProfile says ${cluster.server}: no credential is given`;
   throw new Failure(exitCodes.profile, message, `write the kubeconfig again: ${program} kubeconfig ${name}`);
 }
 
-function normal(server: string): string {
-  return withoutLastSlashes(URL.parse(server)?.href ?? server);
-}
+const normal = (server: string) => withoutLastSlashes(URL.parse(server)?.href ?? server);
 
-function toAnswer({ authorization, secrets: [token], keyPair, expiresAt }: Credential, apiVersion: ApiVersion): object {
+function toAnswer(
+  { authorization, secrets: [token], keyPair, expiresAt }: Credential,
+  apiVersion: ExecCredential['apiVersion'],
+) {
   const status = {
     ...(authorization === undefined ? {} : { token }),
     ...(keyPair ? { clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key } : {}),

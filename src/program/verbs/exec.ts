@@ -11,7 +11,7 @@ import {
   profileName,
   withoutProfile,
 } from '../../diagnose/index.ts';
-import { type ExitCode, exitCodes, Failure, Interrupted } from '../failure.ts';
+import { type ExitCode, earliest, exitCodes, Failure, Interrupted } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
 import { durationOf, numberOf } from '../input.ts';
 import { credentialCommand, thisProgram } from '../kubeconfig/credential-command.ts';
@@ -67,9 +67,7 @@ export async function run(call: Call): Promise<ExitCode> {
   }
   await summarize(call, outcomes, profiles.length);
   if (signal.aborted) return exitCodes.interrupted;
-  // The exit code of the earliest stage at which any cluster failed.
-  const failed = outcomes.map(({ exitCode }) => exitCode).filter((code) => code !== exitCodes.ok);
-  return failed.toSorted((a, b) => a - b)[0] ?? exitCodes.ok;
+  return earliest(outcomes.map(({ exitCode }) => exitCode));
 }
 
 type Command = Awaited<ReturnType<typeof commandOf>>;

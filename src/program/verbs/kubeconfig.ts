@@ -6,7 +6,6 @@ import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
 import { credentialCommand, thisProgram } from '../kubeconfig/credential-command.ts';
 import {
-  type CredentialCommand,
   contextNamer,
   contextToUse,
   type KubeconfigEntry,
@@ -28,19 +27,23 @@ export async function run(call: Call): Promise<ExitCode> {
   const profiles = await profilesOf(call);
   const found = new Map(profiles.map((profile) => [profileName(profile), enter(profile)]));
   const use = contextToUse(options.text('use'), entriesOf(found));
-  const prune = options.has('prune') ? { command, isGone: await goneBeside(call, found) } : undefined;
+  const home = await homeOf(call);
+  // Other namespaces are not known.
+  const isGone = (profile: string) => !found.has(profile) && (home === undefined || profile.startsWith(`${home}/`));
+  const prune = options.has('prune') ? { command, isGone } : undefined;
   let said: ReadonlySet<string> = new Set();
-  const write = async (more: WriteOptions) => {
-    if (file === undefined) await print(call, entriesOf(found), more);
-    else if (prune || found.size > 0) await merge(call, file, entriesOf(found), { prune, ...more });
+  const write = async (use?: string, isQuiet = false) => {
+    if (file === undefined) await print(call, entriesOf(found), use);
+    else if (prune || found.size > 0) await merge(call, file, entriesOf(found), { prune, use }, isQuiet);
     said = await sayRefused(call, found, said);
   };
-  await write({ use });
+  await write(use);
   if (found.size === 0) await terminal.say(await noProfiles(call));
   if (options.has('watch')) {
     const { keepFile } = await import('../watch.ts');
-    const apply = (change: ProfileChange) => applyTo(found, change, enter);
-    await keepFile(call, profiles, apply, () => write({ isQuiet: true }));
+    const apply = ({ profile, isGone }: ProfileChange) =>
+      applyTo(found, profileName(profile), isGone ? undefined : enter(profile));
+    await keepFile(call, profiles, apply, () => write(undefined, true));
     return exitCodes.interrupted;
   }
   const first = [...found.values()].find((one) => one instanceof ProfileError);
@@ -68,12 +71,11 @@ function refuseOptions({ options, args }: Call): void {
 }
 
 /** What is known of each ClusterProfile, by `namespace/name`: its entry, or why no provider serves it. */
-type Found = Map<string, KubeconfigEntry | ProfileError>;
-type Enter = (profile: Profile) => KubeconfigEntry | ProfileError;
+type Found = Map<string, ReturnType<typeof tryToEnter>>;
 
 const entriesOf = (found: Found) => [...found.values()].flatMap((one) => (one instanceof ProfileError ? [] : one));
 
-async function entering(call: Call): Promise<{ readonly command: CredentialCommand; readonly enter: Enter }> {
+async function entering(call: Call) {
   const files = call.options.texts('filename');
   const { providers, hub, after, env } = await credentialCommand(call, files, false);
   const given = call.options.text('command');
@@ -87,32 +89,26 @@ async function entering(call: Call): Promise<{ readonly command: CredentialComma
     env,
   };
   const nameOf = contextNamer(call.options.text('context-name'), files.length > 0 ? undefined : hub?.context);
-  return { command, enter: (profile) => tryToEnter(profile, providers, nameOf(profileName(profile)), command) };
+  return {
+    command,
+    enter: (profile: Profile) => tryToEnter(profile, providers, nameOf(profileName(profile)), command),
+  };
 }
 
-/** Whether a ClusterProfile that was written earlier is gone. Other namespaces are not known. */
-async function goneBeside(call: Call, found: Found): Promise<(profile: string) => boolean> {
-  const namespace = await homeOf(call);
-  return (profile) => !found.has(profile) && (namespace === undefined || profile.startsWith(`${namespace}/`));
-}
-
-async function print({ terminal, options }: Call, entries: readonly KubeconfigEntry[], { use }: MergeOptions) {
+async function print({ terminal, options }: Call, entries: readonly KubeconfigEntry[], use: string | undefined) {
   if (entries.length === 0) return;
   refuseCollisions(entries);
   const { text } = mergeKubeconfig(undefined, entries, { use });
   await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
 }
 
-interface WriteOptions extends MergeOptions {
-  /** Says nothing if nothing changes. */
-  readonly isQuiet?: boolean;
-}
-
+/** `isQuiet` says nothing if nothing changes. */
 async function merge(
   { terminal, signal }: Call,
   file: string,
   entries: readonly KubeconfigEntry[],
-  { isQuiet = false, ...options }: WriteOptions,
+  options: MergeOptions,
+  isQuiet: boolean,
 ): Promise<void> {
   refuseCollisions(entries);
   let merged: Merged | undefined;
@@ -144,12 +140,10 @@ async function sayRefused({ terminal }: Call, found: Found, said: ReadonlySet<st
 }
 
 /** Returns whether it changes anything: most changes of a ClusterProfile, such as heartbeats, change nothing of its entry. */
-function applyTo(found: Found, { profile, isGone }: ProfileChange, enter: Enter): boolean {
-  const textOf = (one: KubeconfigEntry | ProfileError | undefined) =>
-    one instanceof ProfileError ? one.message : JSON.stringify(one);
-  const name = profileName(profile);
+function applyTo(found: Found, name: string, now: KubeconfigEntry | ProfileError | undefined): boolean {
+  const textOf = (one: typeof now) => (one instanceof ProfileError ? one.message : JSON.stringify(one));
   const before = textOf(found.get(name));
-  if (isGone) found.delete(name);
-  else found.set(name, enter(profile));
-  return textOf(found.get(name)) !== before;
+  if (now) found.set(name, now);
+  else found.delete(name);
+  return textOf(now) !== before;
 }
