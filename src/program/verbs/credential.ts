@@ -8,7 +8,6 @@ import {
   getCredential,
   loadExecCredentialFromEnv,
   profileName,
-  type ResolvedAccess,
   resolve,
   toRfc3339,
   withoutLastSlashes,
@@ -62,7 +61,7 @@ async function answer(call: Call): Promise<void> {
   const { providers, options: flagged } = await requiredProvidersOf(call);
   const found = await profileOf(call);
   const access = resolve(found, providers);
-  checkServer(call, access, asked?.spec.cluster?.server);
+  checkServer(call, access.cluster.server, asked?.spec.cluster?.server);
   const profile = profileName(found);
   const credential = await getCredential(profile, access, providers, flagged, call.signal);
   const text = `${JSON.stringify(toAnswer(credential, asked?.apiVersion ?? apiVersions[0]))}\n`;
@@ -108,22 +107,15 @@ async function refuseToAskItself(call: Call): Promise<void> {
  * The client sends the credential to the server of its kubeconfig. It gets none unless that is the server that the profile names now,
  * which the provider's rules allow.
  */
-function checkServer(
-  { args: [name = ''], program }: Call,
-  { cluster }: ResolvedAccess,
-  server: string | undefined,
-): void {
-  if (server === undefined || normal(server) === normal(cluster.server)) return;
-  const message = `the kubeconfig says that ${name} is ${server}, and its ClusterProfile says ${cluster.server}: no credential is given`;
+function checkServer({ args: [name = ''], program }: Call, current: string, asked: string | undefined): void {
+  if (asked === undefined || normal(asked) === normal(current)) return;
+  const message = `the kubeconfig says that ${name} is ${asked}, and its ClusterProfile says ${current}: no credential is given`;
   throw new Failure(exitCodes.profile, message, `write the kubeconfig again: ${program} kubeconfig ${name}`);
 }
 
 const normal = (server: string) => withoutLastSlashes(URL.parse(server)?.href ?? server);
 
-function toAnswer(
-  { authorization, secrets: [token], keyPair, expiresAt }: Credential,
-  apiVersion: ExecCredential['apiVersion'],
-) {
+function toAnswer({ authorization, secrets: [token], keyPair, expiresAt }: Credential, apiVersion: string): object {
   const status = {
     ...(authorization === undefined ? {} : { token }),
     ...(keyPair ? { clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key } : {}),
