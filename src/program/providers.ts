@@ -26,10 +26,7 @@ import { parseManifest } from './profiles.ts';
 import { configMaps, secrets, workloads } from './resources.ts';
 import type { Call } from './verb.ts';
 
-/**
- * Throws a `ConfigurationError` that names the flag or the line of the file. No flag at all means no provider. A flag beside
- * `--from-pod-args` counts instead of the workload's.
- */
+/** A flag beside `--from-pod-args` counts instead of the workload's. Throws a `ConfigurationError` that names the flag or the file's line. */
 export async function providersOf(call: Call): Promise<CallProviders> {
   const own = pickFlags(call.providerFlags);
   const name = call.options.text('from-pod-args');

@@ -102,10 +102,7 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/**
- * Calls `work` for each item, up to a limit at once, and yields the results in the order of the items as they come. After the signal
- * has aborted, no new work starts, and running work is awaited.
- */
+/** Works on some items at once, and yields the results in the items' order. After an abort no work starts, and running work is awaited. */
 export function sideBySide<T, R>(
   items: readonly T[],
   atOnce: number,

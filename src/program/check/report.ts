@@ -60,7 +60,6 @@ export function formatSummary(reports: readonly ClusterReport[], asked: number, 
   return `${counted(asked, 'cluster')}: ${parts.join(', ')}\n`;
 }
 
-/** The most clusters that a cause names. */
 const mostNamed = 3;
 
 /**

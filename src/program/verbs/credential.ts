@@ -103,10 +103,7 @@ async function refuseToAskItself(call: Call): Promise<void> {
   process.env[chainVariable] = [...chain, own].join('\n');
 }
 
-/**
- * The client sends the credential to the server of its kubeconfig. It gets none unless that is the server that the profile names now,
- * which the provider's rules allow.
- */
+/** The client sends the credential to the server of its kubeconfig: it gets none unless the profile names that server now. */
 function checkServer({ args: [name = ''], program }: Call, current: string, asked: string | undefined): void {
   if (asked === undefined || normal(asked) === normal(current)) return;
   const message = `the kubeconfig says that ${name} is ${asked}, and its ClusterProfile says ${current}: no credential is given`;

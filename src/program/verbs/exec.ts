@@ -23,7 +23,6 @@ import { counted, sideBySide } from '../table.ts';
 import type { Style } from '../terminal.ts';
 import type { Call } from '../verb.ts';
 
-/** How it went for one cluster. */
 interface Outcome {
   readonly profile: string;
   readonly failure: string | undefined;
@@ -165,10 +164,7 @@ async function runCommand(
   }
 }
 
-/**
- * The output of a process, until it has ended and nothing has come for a while. Another process that still holds the pipe is not
- * waited for. Only time in which this generator waits counts, so a slow reader loses nothing.
- */
+/** Until the process has ended and nothing has come for a while. Only time in which this waits counts: a slow reader loses nothing. */
 async function* chunksOf(stream: Readable, exited: Promise<unknown>): AsyncGenerator<Buffer> {
   const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]();
   for (;;) {

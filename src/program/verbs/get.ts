@@ -22,15 +22,12 @@ interface Row {
   readonly manager: string | undefined;
   /** Of the condition `ControlPlaneHealthy`: `True`, `False` or `Unknown`. */
   readonly healthy: string | undefined;
-  /** What the profile offers. */
   readonly accessTypes: readonly string[];
-  /** The provider that would serve it. */
   readonly provider?: string;
   readonly server?: string;
   readonly kubernetesVersion: string | undefined;
   /** With `-w`: it was deleted. */
   readonly deleted?: true;
-  /** Why no provider would serve it. */
   readonly error?: { readonly code: string; readonly message: string };
 }
 

@@ -57,7 +57,6 @@ async function readSettings(call: Call): Promise<Settings> {
   };
 }
 
-/** Throws a `Failure` for options that do not go together. */
 function refuseOptions(options: Options): void {
   const isClusterApi = options.has('from-cluster-api');
   const isAll = options.has('all-namespaces');

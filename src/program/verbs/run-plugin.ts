@@ -57,7 +57,6 @@ function expiryOf({ expirationTimestamp, expiresInSeconds = 0 }: NonNullable<Plu
   return `${expirationTimestamp}, ${expiresInSeconds < 0 ? `${formatDuration(-1_000 * expiresInSeconds)} ago` : `in ${formatDuration(1_000 * expiresInSeconds)}`}`;
 }
 
-/** The plugin call of a client. Rejects with a `Failure` for an option that cannot be used. */
 async function toPluginCall(call: Call): Promise<PluginCall> {
   const { options, program } = call;
   const [command, ...args] = call.command;

@@ -16,7 +16,6 @@ export async function run(call: Call): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-/** The version of the package. */
 export function version(): string {
   // Of the built program: dist/chunks/program-clusterprofile/x.js.
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
