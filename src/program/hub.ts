@@ -29,6 +29,7 @@ const defaultAnswerMs = 30_000;
 const pageSize = 500;
 /** Of a request that may pass, and of a list whose version has expired. */
 const maxRetries = 3;
+const maxPages = 1_000;
 /** Milliseconds before the first retry; each pause is twice as long as the one before. */
 const firstPauseMs = 500;
 
@@ -98,12 +99,16 @@ export class HubReader {
       next = textAt(list, 'metadata', 'continue') || undefined;
       if (next === undefined) return items;
       // A gateway that ignores the query gives the first page for ever.
-      if (read.has(next)) {
-        const message = `the hub ${this.server} does not end its list of ${resource.plural}: a page continues with one before it`;
-        throw Failure.hub(message, 'check what is in front of the API server, or give -n or names');
-      }
-      read.add(next);
+      if (read.has(next)) throw this.#endless(resource, 'a page continues with one before it');
+      if (read.add(next).size === maxPages) throw this.#endless(resource, `it has more than ${maxPages} pages`);
     }
+  }
+
+  #endless({ plural }: Resource, problem: string): Failure {
+    return Failure.hub(
+      `the hub ${this.server} does not end its list of ${plural}: ${problem}`,
+      'check what is in front of the API server, or give -n or names',
+    );
   }
 
   async #get(path: string): Promise<Answer> {

@@ -23,17 +23,27 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
   });
 
   test('ends with an error where a list never ends', async (t) => {
-    let page = 0;
-    const body = () => ({ metadata: { continue: `page-${page++ % 3}` }, items: [] });
-    const server = createServer((_request, response) => response.end(JSON.stringify(body())));
-    const { port } = await listen(t, server);
-    const text = kubeconfigOf({ exec: null, cluster: { server: `http://127.0.0.1:${port}` } });
-    const repeated = await runProgram(t, ['get', '--kubeconfig', await writeInput(t, 'kubeconfig', text)]);
+    const endless = async (next: (page: number) => string) => {
+      let page = 0;
+      const body = () => ({ metadata: { continue: next(page++) }, items: [] });
+      const server = createServer((_request, response) => response.end(JSON.stringify(body())));
+      const { port } = await listen(t, server);
+      const text = kubeconfigOf({ exec: null, cluster: { server: `http://127.0.0.1:${port}` } });
+      return runProgram(t, ['get', '--kubeconfig', await writeInput(t, 'kubeconfig', text)]);
+    };
+    const [repeated, more] = await Promise.all([
+      endless((page) => `page-${page % 3}`),
+      endless((page) => `page-${page}`),
+    ]);
     assert.match(
       repeated.stderr,
       /^error: the hub http\S+ does not end its list of clusterprofiles: a page continues with/,
     );
-    assert.equal(repeated.exitCode, 4);
+    assert.match(
+      more.stderr,
+      /^error: the hub http\S+ does not end its list of clusterprofiles: it has more than 1000 pages\nhint:/,
+    );
+    assert.deepEqual([repeated.exitCode, more.exitCode], [4, 4]);
   });
 
   test('asks again where the hub is busy, starts or drops the connection, and begins a list again that has expired', async (t) => {
