@@ -203,7 +203,7 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
     return this.#reason;
   }
 
-  get rawHeaders() {
+  get rawHeaders(): NonNullable<Controller['rawHeaders']> | null {
     return this.#inner?.rawHeaders ?? null;
   }
 }
