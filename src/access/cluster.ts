@@ -148,7 +148,7 @@ export function readCertificates(
   return { certificates };
 }
 
-/** The cluster of a ClusterProfile, as the provider allows it. `at` is its path in the profile. */
+/** @internal The cluster of a ClusterProfile, as the provider allows it. `at` is its path in the profile. */
 export function checkProfileCluster(
   cluster: ParsedCluster,
   provider: ConfiguredProvider,

@@ -124,7 +124,7 @@ const policyFlags = [
   { name: 'clusterprofile-sourced-env-vars-policy', field: 'profileSourcedEnvVarsPolicy', policies: envVarsPolicies },
 ] as const;
 
-/** Turns flags into providers and options. Reports every malformed flag, and the problems found `before`, in one error. */
+/** @internal Turns flags into providers and options. Reports every malformed flag, and the problems found `before`, in one error. */
 export function parseFlags(values: FlagValues, before: readonly Problem[] = []) {
   const problems: Problem[] = [...before, ...wrongValues(values)];
   const flags: Flags = (name) => [values[name]].flat().filter(isString);

@@ -66,7 +66,7 @@ export function profileName(profile: ClusterProfile): string {
 }
 
 /**
- * Matches a profile with the providers, in the providers' order.
+ * @internal Matches a profile with the providers, in the providers' order.
  * @throws {ProfileError} and nothing else
  */
 export function resolve(profile: ClusterProfile, providers: readonly ConfiguredProvider[]): ResolvedAccess {

@@ -48,6 +48,7 @@ interface Skipped {
   readonly skipped: string;
 }
 
+/** @internal */
 export class ImagePlugin {
   readonly provider: ImageProvider;
   readonly #plugin: Plugin;

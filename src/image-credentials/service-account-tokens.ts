@@ -178,7 +178,7 @@ export function parseServiceAccount(value: unknown): ServiceAccount {
   throw new ConfigurationError('OPTION_INVALID', 'options', problems);
 }
 
-/** The annotations that a provider asks for, sorted, or the required one that is missing. */
+/** @internal The annotations that a provider asks for, sorted, or the required one that is missing. */
 export function chosenAnnotations(
   { annotations = {} }: ServiceAccount,
   attributes: TokenAttributes,
