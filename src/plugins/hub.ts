@@ -1,14 +1,12 @@
 /** The cluster that a plugin reads Secrets from: the one it runs in, or the kubeconfig's. Does without client-node, which takes a second to load. */
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { homeKubeconfig } from '../util/folders.ts';
 import { codeFieldOf, tryParseJson } from '../util/guards.ts';
 import { bracket } from '../util/hosts.ts';
-import { readBeginning } from '../util/printable.ts';
+import { answerTo } from './response.ts';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Milliseconds for one answer. */
@@ -47,6 +45,7 @@ function hubOfPod(folder: string, host = 'kubernetes.default.svc'): HubClient {
     return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
   };
   const send: HubClient['send'] = async (path, post) => {
+    const signal = AbortSignal.timeout(answerMs);
     const options = {
       method: post ? 'POST' : 'GET',
       headers: {
@@ -55,14 +54,10 @@ function hubOfPod(folder: string, host = 'kubernetes.default.svc'): HubClient {
         'content-type': 'application/json',
       },
       ca: read('ca.crt'),
-      signal: AbortSignal.timeout(answerMs),
+      signal,
     };
     const call = request(`${server}/api/v1/namespaces/${path}`, options).end(post && JSON.stringify(post));
-    // An error after the response is that of its body too.
-    call.on('error', () => {});
-    const [response] = (await once(call, 'response')) as [IncomingMessage]; // its only argument
-    const text = await readBeginning(response, maxAnswerBytes);
-    return { statusCode: response.statusCode ?? 0, text: text.toString() };
+    return answerTo(call, signal, maxAnswerBytes);
   };
   return { server, namespace: read('namespace') || 'default', send };
 }

@@ -1,11 +1,11 @@
 /** HTTP for the plugins of clouds: limits, retries, proxies, answers with tokens, and errors that say what to do. */
-import { once } from 'node:events';
-import type { AgentOptions, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { AgentOptions, IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod/mini';
 import type { CredentialStatus } from '../../plugin/credential-plugin.ts';
 import { hide, withoutSecrets } from '../../plugin/plugin-process.ts';
 import { codeFieldOf, isString, tryParseJson } from '../../util/guards.ts';
-import { printable, readBeginning } from '../../util/printable.ts';
+import { printable } from '../../util/printable.ts';
+import { answerTo, type HttpAnswer } from '../response.ts';
 
 /** A request to a token service or a metadata server. */
 export interface Call {
@@ -15,12 +15,9 @@ export interface Call {
   readonly body?: string;
 }
 
-export interface Answer {
+export interface Answer extends HttpAnswer {
   /** That was asked. */
   readonly url: URL;
-  readonly statusCode: number;
-  readonly text: string;
-  readonly headers: IncomingHttpHeaders;
 }
 
 /** Milliseconds for one answer of a token service. */
@@ -107,12 +104,7 @@ async function send(
   const signal = AbortSignal.timeout(timeoutMs);
   try {
     const outgoing = request(url, { method, agent: new Agent(agent), signal, headers }).end(body);
-    // An error after the response is that of its body too.
-    outgoing.on('error', () => {});
-    // A request that waits for a proxy's tunnel reports neither an error nor a close when its signal aborts.
-    const [response] = (await once(outgoing, 'response', { signal })) as [IncomingMessage]; // its only argument
-    const bytes = await readBeginning(response, maxBytes);
-    return { url, statusCode: response.statusCode ?? 0, text: bytes.toString(), headers: response.headers };
+    return { url, ...(await answerTo(outgoing, signal, maxBytes)) };
   } catch (error) {
     if (signal.aborted) return new NoAnswer(`${url.host} has not answered within ${timeoutMs / 1_000} s`, 'ETIMEDOUT');
     const { code = 'no reason given' } = codeFieldOf(error);

@@ -61,7 +61,7 @@ describe('gke-credentials with the metadata server', () => {
     assert.ok(secondsLeft(status) > 86_000 && secondsLeft(status) <= 86_400);
   });
 
-  test('refuses a token that has expired, and what is none', async (t) => {
+  test('refuses a token that has expired, what is none, and an answer of another protocol', async (t) => {
     const metadata = await startMetadata(t, () => ({
       headers: flavor,
       body: { access_token: 'x', expires_in: -1e300 },
@@ -70,6 +70,8 @@ describe('gke-credentials with the metadata server', () => {
     await complains(() => run(), /^the token had expired when it came \(20\d\d-.*Z\): check this machine's clock/);
     metadata.answer(() => ({ headers: flavor, body: { access_token: 'x', expires_in: 'soon' } }));
     await complains(() => run(), /answered 200; the metadata server needs/);
+    metadata.answer(() => ({ statusCode: 101, headers: { ...flavor, connection: 'Upgrade', upgrade: 'h2c' } }));
+    await complains(() => run(), /cannot be reached \(ERR_HTTP_UPGRADE\)$/);
   });
 });
 
