@@ -169,10 +169,10 @@ export class ClusterProbe {
     const answer = await this.#client.request('/version', { signal: this.#signal });
     const { statusCode, body, message } = answer;
     refuseUnavailable(answer);
-    if (identify) await this.#identify();
-    if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true };
     const version = textAt(body, 'gitVersion');
-    if (statusCode !== 200 || version === undefined) throw notAnApiServer(answer);
+    if (statusCode !== 403 && (statusCode !== 200 || version === undefined)) throw notAnApiServer(answer);
+    if (identify) await this.#identify();
+    if (version === undefined) return { message: message ?? 'it may not be read', skipped: true };
     const reported = textAt(status, 'version', 'kubernetes');
     const differs = reported && reported.replace(/^v/, '') !== version.replace(/^v/, '');
     const warnings = differs ? [printable(`the profile says ${reported}`, maxBytes)] : [];
