@@ -64,10 +64,8 @@ describe('the cluster that a shipped plugin reads', () => {
   });
 
   test('is answered with 403 where RBAC lacks a verb, and the verb is named', async () => {
-    const hub: HubClient = {
-      ...{ server: 'https://hub', namespace: 'fleet' },
-      send: async () => ({ statusCode: 403, text: '' }),
-    };
+    const send = async () => ({ statusCode: 403, text: '' });
+    const hub: HubClient = { server: 'https://hub', namespace: 'fleet', send };
     await assert.rejects(getSecret(hub, 'fleet', 'spoke-1'), /RBAC does not allow it: the plugin needs "get" on it$/);
     const minted = askHub(hub, 'mint a token', z.object({}), 'fleet/serviceaccounts/spoke-1/token', {});
     await assert.rejects(minted, /: the plugin needs "create" on serviceaccounts\/token$/);
