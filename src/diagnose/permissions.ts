@@ -72,7 +72,7 @@ export async function checkPermissions(
 /** Verbs of resources that an API server does not serve: `impersonate users`. */
 const virtual = new Set(['impersonate', 'bind', 'escalate', 'sign', 'approve', 'attest', 'use']);
 
-/** Says which resources do not exist: a right to one is denied without a reason. What discovery does not answer is taken to exist. */
+/** A right to what does not exist is denied without a reason, or allowed to who may do all. What discovery does not answer is taken to exist. */
 function resourceFinder(client: ApiClient, signal: AbortSignal) {
   const groups = new Map<string, Promise<readonly string[] | 'no such group' | undefined>>();
   const read = async (group: string) => {

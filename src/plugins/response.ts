@@ -13,9 +13,7 @@ export function answerTo(outgoing: ClientRequest, signal: AbortSignal, maxBytes:
   return new Promise((resolve, reject) => {
     outgoing.on('response', (response) => {
       const { statusCode = 0, headers } = response;
-      readBeginning(response, maxBytes).then((bytes) => {
-        resolve({ statusCode, text: bytes.toString(), headers });
-      }, reject);
+      readBeginning(response, maxBytes).then((text) => resolve({ statusCode, text: text.toString(), headers }), reject);
     });
     outgoing.on('error', reject);
     // A request that waits for a proxy's tunnel reports neither an error nor a close when its signal aborts.
