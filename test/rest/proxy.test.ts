@@ -14,6 +14,7 @@ import { setEnvironment } from '../fixtures/script.ts';
 import { rejection, thrownBy } from '../fixtures/thrown.ts';
 
 const secret = 'SECRET-p4ssw0rd';
+const spoke = 'spoke.example.dev';
 
 /** A cluster under a name that is not exempt from proxies as loopback is. */
 async function startNamedCluster(t: TestContext) {
@@ -21,7 +22,7 @@ async function startNamedCluster(t: TestContext) {
   const providers = startProviders(t, await startPlugin(t));
   const list = async (more: object) =>
     (await providers.getConfig(profileFor(cluster, more)).makeApiClient(CoreV1Api).listNamespace()).items.length;
-  return { cluster, list };
+  return { cluster, list, providers };
 }
 
 describe('the proxy for a server', () => {
@@ -86,17 +87,19 @@ const kinds = [
 
 describe('requests', () => {
   for (const [kind, start] of kinds) {
-    test(`go through the profile's ${kind} proxy`, async (t) => {
-      const { cluster, list } = await startNamedCluster(t);
+    test(`go through the profile's ${kind} proxy, on the connection of those that the environment sends there`, async (t) => {
+      const { cluster, list, providers } = await startNamedCluster(t);
       const { url, targets } = await start(t);
-      const results = await Promise.all(Array.from({ length: 10 }, () => list({ 'proxy-url': url })));
-      assert.ok(results.every((count) => count === 2));
-      assert.deepEqual(new Set(targets), new Set([new URL(cluster.url).host]));
+      setEnvironment(t, { HTTPS_PROXY: url });
+      const to = { server: cluster.url.replace('127.0.0.1', spoke), 'tls-server-name': 'localhost' };
+      const asked = Array.from({ length: 10 }, (_, i) => list(i % 2 ? to : { ...to, 'proxy-url': url }));
+      assert.deepEqual(new Set(await Promise.all(asked)), new Set([2]));
+      assert.deepEqual(new Set(targets), new Set([new URL(to.server).host]));
       assert.equal(cluster.stats.connections, targets.length);
+      assert.match(inspect(providers), /connections: 1,/);
     });
   }
 
-  const spoke = 'spoke.example.dev';
   for (const [host, names, expected] of [
     ['127.0.0.1', { ipAddresses: ['127.0.0.1'] }, true],
     ['localhost', { dnsNames: ['localhost'] }, true],
@@ -157,10 +160,8 @@ describe('a proxy', () => {
   test('of kind socks5 is not asked for what its protocol cannot say', async (t) => {
     const { url, targets } = await startSocksProxy(t);
     const long = 'x'.repeat(256);
-    await assert.rejects(tunnel(url, 5_000, long), {
-      code: 'PROXY_FAILED',
-      message: /takes a host name of 255 bytes at most/,
-    });
+    const message = /takes a host name of 255 bytes at most/;
+    await assert.rejects(tunnel(url, 5_000, long), { code: 'PROXY_FAILED', message });
     for (const login of [`${long}:p`, `u:${secret}${long}`]) {
       await failure(tunnel(url.replace('//', `//${login}@`)), 'PROXY_FAILED');
     }
@@ -192,11 +193,6 @@ describe('a proxy', () => {
     const { port } = await listen(t, server);
     const socket = await tunnel(`http://127.0.0.1:${port}`);
     t.after(() => socket.destroy());
-    let heard = '';
-    socket.setEncoding('latin1').on('data', (text) => {
-      heard += text;
-    });
-    while (heard.length < 5) await once(socket, 'data');
-    assert.equal(heard, 'hello');
+    assert.deepEqual(await once(socket.setEncoding('latin1'), 'data'), ['hello']);
   });
 });

@@ -49,7 +49,7 @@ export class Connections implements CredentialCache {
     // Looked at for each config, as the process's environment is.
     const proxyUrl = proxyUrlFor(new URL(cluster.server), destination.proxyUrl ?? cluster.proxyUrl, process.env);
     // With the server's path: of the clusters behind one gateway, some may hang, or refuse a credential.
-    const key = JSON.stringify({ ...cluster, proxyUrl, sourceId });
+    const key = JSON.stringify([{ ...cluster, proxyUrl: undefined }, proxyUrl, sourceId]);
     const existing = this.#connections.get(key);
     if (existing) {
       existing.addReference();
