@@ -112,7 +112,8 @@ export class AuthorityFile {
       const data = (await readFile(this.path)).toString('base64');
       const problem = authorityProblem(data);
       if (problem !== undefined) return `${this.path} ${problem}`;
-      this.#data = data;
+      // Equal ones stay one text, so that they are compared fast: at each request.
+      if (data !== this.#data) this.#data = data;
       return undefined;
     } catch (error) {
       return `${this.path} cannot be read (${errnoOf(error)}): correct the path, or mount the file`;
