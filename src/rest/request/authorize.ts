@@ -3,13 +3,12 @@
  * connection could not carry goes out again at once, and nothing but the log tells.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
 import { printable } from '../../util/printable.ts';
 import { cannotBeSent, isUnprocessed } from '../transport/connection-errors.ts';
 import { type HeaderRecord, type PooledRequest, readHeaders, requestName } from '../transport/wire-request.ts';
-import { type Controller, type OutgoingRequest, RelayedRequest, type Send } from './layer.ts';
+import { type Controller, RelayedRequest, type Send } from './layer.ts';
 import { isRetriedAtOnce } from './retry.ts';
 
 /** Bytes of a 401's body that are read while the credential is refreshed. */
@@ -36,14 +35,9 @@ class AuthorizedRequest extends RelayedRequest implements PooledRequest {
   /** It has been sent again because of a 401. */
   #replayed = false;
   #buffered: BufferedResponse | undefined;
-  readonly longRunning: boolean;
+  readonly longRunning = this.request.longRunning;
   waitsSince: number | undefined;
   reused = false;
-
-  constructor(request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
-    super(request, handler);
-    this.longRunning = request.longRunning;
-  }
 
   begin(): void {
     this.start();
