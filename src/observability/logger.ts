@@ -39,8 +39,10 @@ const maxFieldBytes = 1024;
 
 /** Every text for a logger goes through here: profiles, servers and plugins must neither forge nor flood log lines. */
 function oneLine(text: string, maxBytes: number): string {
+  // Only what is kept of a text is read, which may have millions of lines.
+  const near = text.length <= 2 * maxBytes ? text : `${text.slice(0, maxBytes)}${text.slice(-maxBytes)}`;
   // Keeps text of several lines readable, such as a plugin's stderr.
-  return printable(text.replaceAll('\n', '\\n'), maxBytes);
+  return printable(near.replaceAll('\n', '\\n'), maxBytes);
 }
 
 function withPlainTexts(fields: object): object {
