@@ -33,8 +33,7 @@ describe('a plugin that is pinned to a digest', () => {
     const link = join(script.folder, 'link');
     await symlink('plugin', link);
     await configOf(t, link, [{ command: link, sha256 }]).ready();
-    // A script is told which file it is: the open one, whatever is at its path by now.
-    if (onLinux) assert.match(await readFile(join(script.folder, 'name'), 'utf8'), /^\/(?:proc\/self|dev)\/fd\/3$/m);
+    if (onLinux) assert.match(await readFile(join(script.folder, 'name'), 'utf8'), /fd\/3$/m, 'the open file is run');
     setEnvironment(t, { PATH: `${script.folder}:${process.env.PATH}` });
     await configOf(t, 'plugin', [{ command: 'plugin', sha256 }]).ready();
     const { stdout: printf } = await execa('sh', ['-c', 'command -v env']);
