@@ -105,7 +105,7 @@ export function isDryRun(values: readonly string[]): boolean {
 }
 
 /** What the path of a URL names. */
-export interface Target {
+interface Target {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
