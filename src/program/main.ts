@@ -85,16 +85,8 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     if (used.length > 0) await terminal.say(`${used.join(', ')}: from ${printableLines(configFile() ?? '')}`);
   }
   const { run } = await verb.load();
-  return run({
-    program,
-    verb,
-    args,
-    options,
-    providerFlags,
-    command: command ?? [],
-    terminal,
-    signal: stop.signal,
-  });
+  const { signal } = stop;
+  return run({ program, verb, args, options, providerFlags, command: command ?? [], terminal, signal });
 }
 
 const helpHint = (program: string, verb: string) => `see ${program} ${verb} --help`;

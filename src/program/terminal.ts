@@ -37,6 +37,8 @@ export class Terminal {
 }
 
 async function writeTo(stream: OutputStream, text: string): Promise<void> {
+  // A full disk refuses even that.
+  if (text === '') return;
   // What fails is the stream's error event, which the frame listens to: `| head` ends the program.
   if (fstatSync(stream.fd).isFile()) {
     // A full disk may take a part of the text, and Node's stream for a file takes that for all of it.
