@@ -2,7 +2,7 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** No real configuration nests deeper, and a deeper one could exhaust the stack. */
-export const maxDepth = 256;
+const maxDepth = 256;
 
 /**
  * Copies a JSON value, so that later changes to the original cannot reach the copy.

@@ -6,7 +6,7 @@ import type { Problem } from '../errors/index.ts';
 import { tryParseJson } from '../util/guards.ts';
 
 /** A problem with the parts of its path, so that the line in a file can be found. */
-export interface SchemaProblem extends Problem {
+interface SchemaProblem extends Problem {
   readonly keys: readonly PropertyKey[];
 }
 

@@ -10,7 +10,7 @@ import { claimsOfJwt, expiryOfJwt, timeOfClaim } from '../util/jwt.ts';
 import { printable } from '../util/printable.ts';
 import type { Found } from './stages.ts';
 
-export interface Refused {
+interface Refused {
   /** To go behind the server's answer; empty if nothing can be read from the credential. */
   readonly facts: string;
   readonly advice: string;

@@ -27,7 +27,7 @@ export interface Container {
   readonly volumes: readonly unknown[];
 }
 
-export interface Argument {
+interface Argument {
   /** With the container's own variables that it refers to. */
   readonly text: string;
   /** Of the list in the container, and of its entry. */
@@ -37,7 +37,7 @@ export interface Argument {
 export const textsOf = ({ args }: Container): readonly string[] => args.map(({ text }) => text);
 
 /** An object that holds the file at a path of a container. */
-export interface Mounted {
+interface Mounted {
   readonly kind: 'ConfigMap' | 'Secret';
   readonly name: string;
   readonly key: string;

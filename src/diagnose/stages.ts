@@ -35,7 +35,7 @@ export interface Stage {
   readonly rights?: readonly Decision[];
 }
 
-export interface Decision {
+interface Decision {
   readonly right: string;
   readonly isAllowed: boolean;
 }

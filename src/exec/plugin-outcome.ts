@@ -27,7 +27,7 @@ export function toPluginError(plugin: Plugin, error: unknown, signal: AbortSigna
 
 export const stoppedReason = 'was stopped by close()';
 
-export interface AnswerOptions<T> {
+interface AnswerOptions<T> {
   /** Reads stdout. Throws an `AnswerFault` if it is not an answer. */
   readonly decode: (stdout: string) => T;
   readonly timeoutMs: number;

@@ -15,7 +15,7 @@ import { failure, readAnswer, shownStderr, toPluginError } from './plugin-outcom
 import type { Ended } from './process.ts';
 import { type RunHistory, withinRunLimit } from './run-limit.ts';
 
-export interface RunContext extends Refresh {
+interface RunContext extends Refresh {
   /** How the last run of its input ended. */
   readonly history: RunHistory;
   /** Receives the end of the process before its answer is read. It holds the answer, so it must never be logged. */

@@ -26,7 +26,7 @@ export interface ClusterListing {
   readonly owner?: string;
 }
 
-export interface ClusterParts extends InformerListener {
+interface ClusterParts extends InformerListener {
   readonly name: string;
   readonly config: RestConfig;
   readonly signal: AbortSignal;

@@ -56,7 +56,7 @@ interface Series {
   written: number;
 }
 
-export interface EventsParts {
+interface EventsParts {
   readonly context: Pick<ReflectorContext, 'clock' | 'logger' | 'fields'>;
   /** None are written. */
   readonly isPreview?: boolean;

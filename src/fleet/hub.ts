@@ -13,7 +13,7 @@ import { type Fence, shardLost } from './membership/ownership.ts';
 import type { Restart } from './reflect/restart.ts';
 import type { FleetObserver } from './telemetry.ts';
 
-export interface HubParts {
+interface HubParts {
   readonly config: RestConfig;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -4,7 +4,7 @@ import { MetricFactory, type MetricsRegistry } from '../observability/metrics.ts
 import type { ClusterState, FleetObserver } from './telemetry.ts';
 
 /** What can be asked of a fleet at any time. */
-export interface FleetSource {
+interface FleetSource {
   clusters(): readonly { readonly state: ClusterState; readonly reason: string }[];
   controllers(): readonly {
     readonly name: string;

@@ -116,7 +116,7 @@ export interface PlacementDecision extends KubernetesObject {
 }
 
 /** The clusters (`namespace/name`) of each decision. */
-export type Placed = ReadonlyMap<string, readonly string[]>;
+type Placed = ReadonlyMap<string, readonly string[]>;
 
 /**
  * A decision whose slices have several revisions, or gaps in their indexes, is being written: it stays as it was in `before`. So does

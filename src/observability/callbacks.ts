@@ -7,7 +7,7 @@ import { redact } from '../redaction/known-secrets.ts';
 import { codeFieldOf } from '../util/guards.ts';
 
 /** Reports a failed callback; `fields` has the error's code. */
-export type Report = (message: string, fields: { readonly code?: string }) => void;
+type Report = (message: string, fields: { readonly code?: string }) => void;
 
 /** Calls a caller's function, and reports what it throws or rejects with. `name` is for the message. */
 export function callSafely(name: string, callback: () => unknown, report: Report): void {
@@ -32,7 +32,7 @@ export function callCatching(callback: () => unknown, failed: (error: unknown) =
 }
 
 /** What a caller's function returned, or why that cannot be used. */
-export type Answer<T> = { readonly value: T } | { readonly problem: string };
+type Answer<T> = { readonly value: T } | { readonly problem: string };
 
 /** Calls a caller's function for its value, which `read` checks, by throwing. It is needed at once, so a promise is refused. */
 export function askSafely<T>(callback: () => unknown, read: (returned: unknown) => T): Answer<T> {

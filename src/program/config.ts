@@ -13,7 +13,7 @@ import { type Call, hubContextOf, Options, takes, type Verb } from './verb.ts';
 const fields = ['kubeconfig', 'context', 'namespace', 'providerFile'] as const;
 type Field = (typeof fields)[number];
 
-export interface Defaults {
+interface Defaults {
   readonly file: string;
   /** Paths are absolute. */
   readonly values: { readonly [F in Field]?: string };

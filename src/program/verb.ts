@@ -6,7 +6,7 @@ import type { Terminal } from './terminal.ts';
  * Options as the help shows them, and what they do: `-o, --output <json|yaml>`. The word in brackets says what completion offers for the
  * value, and with `|` what may be given. An option may be given more than once: the last value counts, unless its verb reads them all.
  */
-export type OptionTable = Readonly<Record<string, string>>;
+type OptionTable = Readonly<Record<string, string>>;
 
 /** `name` is the long one without dashes, by which `Options` has it; `value` is the word for its value, `undefined` if it takes none. */
 export function specsOf(table: OptionTable) {

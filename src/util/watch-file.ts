@@ -7,7 +7,7 @@ import { errnoOf } from './guards.ts';
 const lookMs = 1_000;
 
 /** The content of a file, or the operating system's code if it cannot be read. */
-export type Reading = { readonly text: string } | { readonly code: string };
+type Reading = { readonly text: string } | { readonly code: string };
 
 /**
  * Calls `changed` with the content of a file whenever it has changed: edited in place, replaced by rename, or by a swapped symbolic

@@ -239,7 +239,7 @@ export class ClusterQueue<T> {
 export const ranks: readonly Rank[] = ['change', 'initial'];
 
 /** The events of a cluster's queue. */
-export interface Ring<T> {
+interface Ring<T> {
   added(): void;
   released(): void;
   offer(queue: ClusterQueue<T>, rank: Rank): void;

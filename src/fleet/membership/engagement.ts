@@ -51,7 +51,7 @@ export interface EngagementContext {
   changed(): void;
 }
 
-export interface EngagementListener {
+interface EngagementListener {
   profile(): FleetProfile;
   entered(stage: Stage, message: string): void;
   /** All `onEngage` functions have ended. */

@@ -22,7 +22,7 @@ export type Verdict =
       readonly owner?: string;
     };
 
-export interface MembershipRules {
+interface MembershipRules {
   select(profile: FleetProfile): boolean;
   identify(profile: FleetProfile): string;
   /** Whether the providers of this process can use it. */

@@ -37,7 +37,7 @@ interface Tracked {
 }
 
 /** @internal */
-export interface ReachOptions {
+interface ReachOptions {
   /** Milliseconds for which a cluster is away before that is reported. */
   readonly graceMs: number;
   readonly clock: Clock;

@@ -16,7 +16,7 @@ import { acceptOf, type Reading, type ReflectorEvent, readObject, readWatchEvent
 import { WatchClosed, WatchEnded } from './restart.ts';
 import { inTurn } from './turns.ts';
 
-export interface ResourceRequest {
+interface ResourceRequest {
   readonly server: ApiServer;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface ResourceRequest {
   readonly signal: AbortSignal;
 }
 
-export interface WatchRequest extends ResourceRequest {
+interface WatchRequest extends ResourceRequest {
   /** The version to start after; `undefined` for a streaming list. */
   readonly version: string | undefined;
   /** The server has begun to answer. */

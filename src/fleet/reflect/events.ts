@@ -14,7 +14,7 @@ export type ReflectorEvent<T extends KubernetesObject = KubernetesObject> =
   | { readonly type: 'InitApply' | 'Apply' | 'Delete'; readonly object: T };
 
 /** A line of a watch. */
-export type WatchEvent =
+type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject }
   | { readonly type: 'BOOKMARK'; readonly version: string; readonly endsInitialEvents: boolean }
   | { readonly type: 'ERROR'; readonly status: unknown };

@@ -19,7 +19,7 @@ import {
 import type { Replicas } from './replicas.ts';
 import type { ShardingReport } from './report.ts';
 
-export interface ReplicaLeaseContext extends ShardingContext {
+interface ReplicaLeaseContext extends ShardingContext {
   readonly replicas: Replicas;
   /** Asks the server for all Leases as they are at this moment, and repairs those of its own shards. */
   read(): Promise<void>;

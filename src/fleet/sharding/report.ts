@@ -5,7 +5,7 @@ import { emit, type FleetEvents } from '../telemetry.ts';
 import { identityOf, type ShardingContext } from './names.ts';
 
 /** Whose Lease a request was for; each kind is warned about by itself. */
-export type LeaseKind = FleetEvents['lease-failure']['lease'] | 'dead replica';
+type LeaseKind = FleetEvents['lease-failure']['lease'] | 'dead replica';
 
 /** How a shard became this replica's. */
 export interface Taken {

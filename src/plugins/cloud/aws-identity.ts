@@ -26,7 +26,7 @@ export interface AwsKeys {
 }
 
 /** Where STS is asked. */
-export interface Sts {
+interface Sts {
   readonly region: string;
   readonly endpoint: URL;
 }

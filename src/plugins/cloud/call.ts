@@ -161,7 +161,7 @@ export function checkEnd(what: string, expiresAt: number | undefined): void {
 }
 
 /** What to do; by the code and the message of the answer, if it depends on them. */
-export type Advice = string | undefined | ((code: string, message: string) => string | undefined);
+type Advice = string | undefined | ((code: string, message: string) => string | undefined);
 
 /** The error for an unsuccessful answer: its code if that is a word, and the first line of its message. More may repeat what was sent. */
 export function refusal(answer: Answer, advice?: Advice): Error {

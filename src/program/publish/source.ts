@@ -50,7 +50,7 @@ export interface ProfileName {
 export const fullName = ({ namespace, name }: ProfileName) => `${namespace}/${name}`;
 
 /** Where a cluster comes from, and its profile. */
-export interface Place extends ProfileName {
+interface Place extends ProfileName {
   /** For messages: `context prod-eu`. */
   readonly origin: string;
 }

@@ -19,7 +19,7 @@ import {
 } from './wire-request.ts';
 
 /** Where the sockets lead. */
-export interface PoolsTarget {
+interface PoolsTarget {
   readonly cluster: ResolvedCluster;
   readonly authorityFile?: AuthorityFile | undefined;
   /** The access type. */

@@ -69,7 +69,7 @@ export interface StoredObject extends JsonObject {
 }
 
 /** A whole object, as it goes out. */
-export interface KubernetesObject extends StoredObject {
+interface KubernetesObject extends StoredObject {
   readonly apiVersion: string;
   readonly kind: string;
 }
