@@ -2,7 +2,6 @@
  * Merges kubeconfigs as kubectl merges the files of KUBECONFIG: of several entries with one name the first counts, as a whole. Of large
  * ones finds one context, its cluster and its user without parsing the rest. Pure.
  */
-
 import { isAbsolute, join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';

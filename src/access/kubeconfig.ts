@@ -2,7 +2,6 @@
  * Reads one context of some kubeconfigs: its cluster, its plugin, and the other credentials of its user. Pure but for `readFile`: knows
  * neither running plugins nor the network.
  */
-
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { errnoOf } from '../util/guards.ts';

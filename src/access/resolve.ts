@@ -2,7 +2,6 @@
  * Resolves a ClusterProfile with the operator's providers into a ResolvedAccess: everything needed to connect. Pure: it must not run
  * plugins, read files, or use the network.
  */
-
 import { inspect } from 'node:util';
 import { ProfileError } from '../errors/index.ts';
 import { isObject } from '../util/guards.ts';

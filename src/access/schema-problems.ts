@@ -1,5 +1,4 @@
 /** The problems that a schema has found, in words, with the name that was probably meant. */
-
 import { closestMatch } from 'leven';
 import type { z } from 'zod';
 import type { Problem } from '../errors/index.ts';

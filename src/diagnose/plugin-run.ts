@@ -1,5 +1,4 @@
 /** Runs a plugin outside of a config: for the credential itself, or for a judgement of its answer. */
-
 import type { FlaggedOptions } from '../access/flags.ts';
 import type { ConfiguredProvider } from '../access/provider-schema.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';

@@ -2,7 +2,6 @@
  * The executable of a plugin's command, checked before every run: whether the policy allows it, where it is, whether another user could
  * put another program in its place, and whether it is the pinned one.
  */
-
 import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, lstat, open, readlink, stat } from 'node:fs/promises';

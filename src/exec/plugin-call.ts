@@ -1,5 +1,4 @@
 /** The input of a plugin run, and how messages and logs name it. */
-
 import type { PluginPolicy } from '../access/plugin-policy.ts';
 import type { ApiVersion } from '../access/provider.ts';
 import type { ResolvedExec } from '../access/resolve.ts';

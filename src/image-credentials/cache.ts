@@ -1,5 +1,4 @@
 /** What is kept in memory: values for as long as they are valid, and one run for callers that ask for the same at once. */
-
 import { backoffMs } from '../util/backoff.ts';
 
 interface Entry<V> {

@@ -1,5 +1,4 @@
 /** Docker's side: its config file, and what its tools call a registry. Pure. */
-
 import { ImageError } from '../errors/index.ts';
 import { type ImageCredential, registryOf, registryPath } from './keyring.ts';
 

@@ -1,5 +1,4 @@
 /** Service accounts whose images are pulled (KEP-4412), and the tokens that providers get for them. */
-
 import type { KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { schemaProblems } from '../access/schema-problems.ts';

@@ -1,5 +1,4 @@
 /** The protocol of image credential plugins, from the plugin's side: the request comes in on stdin, the answer goes to stdout. */
-
 import { text as readText } from 'node:stream/consumers';
 import { z } from 'zod';
 import { formatDuration } from '../access/duration.ts';

@@ -1,5 +1,4 @@
 /** The options of a FakeCluster, and its statistics. */
-
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError } from './api/status.ts';
 import type { User } from './api/tokens.ts';

@@ -2,7 +2,6 @@
  * An in-process API server for tests: the Kubernetes API over real TLS and HTTP on loopback. It must not use the rest of this package,
  * which is the client.
  */
-
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createSecureServer, type ServerHttp2Session } from 'node:http2';

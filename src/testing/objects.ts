@@ -1,5 +1,4 @@
 /** Changes the objects of a cluster without its API: no admission, no status subresource, no finalizers. */
-
 import type { ApiState } from './api/api-state.ts';
 import { namespaceType, type ResourceType } from './api/built-in-types.ts';
 import { isObject, type JsonObject, without } from './api/json.ts';

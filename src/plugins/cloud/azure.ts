@@ -1,5 +1,4 @@
 /** Tokens for AKS clusters: of Entra, with the workload identity of the pod or the managed identity of the machine. */
-
 import type { CredentialStatus } from '../../plugin/credential-plugin.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import { readText } from '../program.ts';

@@ -1,5 +1,4 @@
 /** What `oidc-credentials` answers: a token of a file, of Entra, or of an issuer, whose client is loaded only if it is asked. */
-
 import type { CredentialStatus } from '../../plugin/credential-plugin.ts';
 import { expiryOfJwt } from '../../util/jwt.ts';
 import { tokenOfManagedIdentity, tokenOfWorkloadIdentity } from '../cloud/azure.ts';

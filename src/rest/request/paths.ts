@@ -1,5 +1,4 @@
 /** What the path of a request says: whether it may go there, whether it is long-running, and which object it is about. */
-
 import type { Dispatcher } from 'undici';
 import { staysBelow } from '../../access/url-pattern.ts';
 import { RequestError } from '../../errors/index.ts';

@@ -3,7 +3,6 @@
  * the dispatcher; and the layer that sends it after a pause, as a new attempt with a time limit and metrics of its own. client-node's
  * watches, and the informers on them, end at any error, so they are sent again after more of them.
  */
-
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors/index.ts';

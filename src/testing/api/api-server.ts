@@ -1,5 +1,4 @@
 /** Answers a request: finds the resource of its URL, and does what the method does with a collection, an object, or a subresource. */
-
 import { buffer } from 'node:stream/consumers';
 import { ApiState, type ApiStateOptions } from './api-state.ts';
 import { definitionType, notImplementedVersions, serviceAccountType } from './built-in-types.ts';

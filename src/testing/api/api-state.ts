@@ -2,7 +2,6 @@
  * What the API keeps: the kinds that it serves, the watches that are open, and in place of etcd the objects, with one version counter.
  * Recent changes are kept, so that a list can continue at its version and a watch can begin at one.
  */
-
 import { randomUUID } from 'node:crypto';
 import { apiVersionOf, builtInTypes, type ResourceType, storageKeyOf } from './built-in-types.ts';
 import { type GivenMeta, keyOf, type Place, type StoredObject, timestamp, withMeta } from './objects.ts';

@@ -1,5 +1,4 @@
 /** CustomResourceDefinitions: what one says about its kind, and those that every cluster starts with. */
-
 import { z } from 'zod';
 import { type ResourceType, resourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, valueAt } from './json.ts';

@@ -1,5 +1,4 @@
 /** Discovery: the server's version, groups and kinds. */
-
 import type { ApiState } from './api-state.ts';
 import type { ResourceType } from './built-in-types.ts';
 import type { JsonObject } from './json.ts';

@@ -3,7 +3,6 @@
  * empty) at its path. In a path, as in `fieldsV1`, `f:NAME` is a field, `k:{"name":"a"}` the item of a list with these keys, and
  * `v:"x"` an item of a set.
  */
-
 import type { ResourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, valueAt } from './json.ts';
 

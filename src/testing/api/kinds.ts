@@ -1,5 +1,4 @@
 /** Objects as their kinds read them from a client: the fields that a server knows, the defaults, and derived fields. */
-
 import { apiVersionOf, type ResourceType, storageKeyOf } from './built-in-types.ts';
 import type { KindCall } from './http.ts';
 import { isList, isObject, type Json, type JsonObject, valueAt, without, withoutNulls } from './json.ts';

@@ -1,5 +1,4 @@
 /** Lists: their options and selectors, which version is read, and pages that go on where the last one ended. */
-
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';

@@ -1,5 +1,4 @@
 /** Who manages which field of an object: `metadata.managedFields`, and server-side apply. */
-
 import { isDeepStrictEqual } from 'node:util';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';
 import {

@@ -1,5 +1,4 @@
 /** Kubernetes objects, as they come in, as they are kept, and as they go out; and the rules for their metadata. */
-
 import { z } from 'zod';
 import { apiVersionOf, type NameRule, type ResourceType } from './built-in-types.ts';
 import { isList, isObject, type Json, type JsonObject, without, withoutNulls } from './json.ts';

@@ -1,5 +1,4 @@
 /** Errors of an API server: a `Status` object with a machine-readable reason. */
-
 import type { ResourceType } from './built-in-types.ts';
 import type { JsonObject } from './json.ts';
 

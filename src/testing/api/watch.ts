@@ -2,7 +2,6 @@
  * A watch: first the existing objects if requested, then each change in order, as fast as its reader reads. It has a position in the
  * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
-
 import { Readable } from 'node:stream';
 import type { ApiState, Change, Collection } from './api-state.ts';
 import { apiVersionOf, type ResourceType } from './built-in-types.ts';

@@ -1,5 +1,4 @@
 /** Writes: what create, update and delete do to the objects that are kept, which fields only the server sets, and what conflicts. */
-
 import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
