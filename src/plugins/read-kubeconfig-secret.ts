@@ -1,7 +1,7 @@
 /** The token, or the client certificate and key, of a kubeconfig in a Secret, for the kubeconfig's own server. */
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
-import { readCertificates } from '../access/cluster.ts';
+import { readCertificates } from '../access/certificates.ts';
 import { withoutLastSlashes } from '../access/url-pattern.ts';
 import { kubernetesYaml, parseYaml } from '../access/yaml-text.ts';
 import type { CredentialStatus, ExecCredentialCluster } from '../plugin/credential-plugin.ts';

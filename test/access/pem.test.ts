@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import tls from 'node:tls';
-import { readCertificates } from '../../src/access/cluster.ts';
+import { readCertificates } from '../../src/access/certificates.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 
 const authorities = { A: createCertificateAuthority('A'), B: createCertificateAuthority('B') };

@@ -1,7 +1,8 @@
 /** Which authorities TLS connections trust, from which file, and which client certificate they show. */
 import { readFile } from 'node:fs/promises';
 import tls, { createSecureContext, type SecureContext } from 'node:tls';
-import { authorityProblem, type ResolvedCluster } from '../../access/cluster.ts';
+import { authorityProblem } from '../../access/certificates.ts';
+import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { KeyPair } from '../../exec/credential.ts';
 import { rereadMs } from '../../exec/static-credential-source.ts';
 import { Cooldown } from '../../util/backoff.ts';
