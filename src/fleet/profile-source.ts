@@ -49,7 +49,7 @@ export class ProfileSource {
     );
     if (signal.aborted) return;
     const subscribed = this.#profiles.map((informer) =>
-      informer.subscribe(({ key, after }) => clusters.profile(key, after)),
+      informer.subscribe(({ key, after }) => clusters.profileChanged(key, after)),
     );
     if (this.#placement) subscribed.push(followPlacement(this.#placement, clusters, logger));
     // The caches of the hub go on.
@@ -64,17 +64,19 @@ export class ProfileSource {
     for (const { informer, key } of there.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))) {
       // It may have changed or been deleted meanwhile.
       await inTurn(this, 0, () =>
-        guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => clusters.profile(key, informer.getByKey(key))),
+        guard(logger, { cluster: key }, `ClusterProfile ${key}`, () =>
+          clusters.profileChanged(key, informer.getByKey(key)),
+        ),
       );
     }
-    await this.known();
+    await this.untilRead();
     if (signal.aborted) return;
-    clusters.known();
+    clusters.hubRead();
     await this.#until(() => false);
   }
 
   /** Resolves when the hub has been read, or the signal aborts. Namespaces that the hub forbids do not count. */
-  known(): Promise<void> {
+  untilRead(): Promise<void> {
     return this.#until(
       () =>
         this.#profiles.some(({ hasSynced }) => hasSynced) &&
@@ -102,7 +104,7 @@ function followPlacement(informer: Informer<PlacementDecision>, clusters: Cluste
   let placed: Placed = new Map();
   const look = () => {
     placed = placedClusters(informer.list(), placed);
-    clusters.placed(new Set([...placed.values()].flat()));
+    clusters.placementChanged(new Set([...placed.values()].flat()));
   };
   guard(logger, {}, 'PlacementDecisions', look);
   return informer.subscribe(look);

@@ -111,7 +111,7 @@ async function* watched(
   const parts = { config: hub, clock, logger, observer: undefined, signal: stop, changed: changes.tell };
   const source = new ProfileSource(new Hub(parts), { namespaces, labelSelector, logger }, changes, stop);
   try {
-    await source.known();
+    await source.untilRead();
     source.subscribe(change.wake);
     while (!stop.aborted) {
       yield byName(source.list());

@@ -24,7 +24,7 @@ export class Clusters {
   /** Which lifecycle has a cluster, by the result of `identify`. */
   readonly #holders = new Map<string, ClusterLifecycle>();
   readonly #reaches = new Set<Reach>();
-  #isKnown = false;
+  #isHubRead = false;
 
   constructor(
     membership: Membership,
@@ -45,17 +45,17 @@ export class Clusters {
     this.#stop = stop;
   }
 
-  profile(name: string, profile: FleetProfile | undefined): void {
+  profileChanged(name: string, profile: FleetProfile | undefined): void {
     this.#apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name));
   }
 
-  placed(clusters: ReadonlySet<string>): void {
+  placementChanged(clusters: ReadonlySet<string>): void {
     this.#apply(this.#membership.place(clusters));
   }
 
   /** All existing profiles have been reported. */
-  known(): void {
-    this.#isKnown = true;
+  hubRead(): void {
+    this.#isHubRead = true;
     this.#context.changed();
   }
 
@@ -78,7 +78,7 @@ export class Clusters {
     const areSettled = [...this.#lifecycles.values()].every(
       ({ isSettled, cluster, isGone }) => isGone || (isSettled && areTried(cluster?.informers ?? [])),
     );
-    return this.#isKnown && areSettled;
+    return this.#isHubRead && areSettled;
   }
 
   /** @throws FleetError `CLUSTER_NOT_FOUND`, `CLUSTER_NOT_READY` or `CLUSTER_NOT_OWNED` */
@@ -170,7 +170,7 @@ export class Clusters {
     if (this.#stop.aborted) return `${name} cannot be used: the fleet has been closed`;
     const left = this.#membership.whyLeft(name) ?? (this.#lifecycles.has(name) ? deleted : undefined);
     if (left !== undefined) return `${name} is not in the fleet: ${left}`;
-    return `${name} is not in the fleet${this.#isKnown ? '' : ': the hub has not been read yet'}`;
+    return `${name} is not in the fleet${this.#isHubRead ? '' : ': the hub has not been read yet'}`;
   }
 }
 
