@@ -81,7 +81,6 @@ export class Hub {
 
 export const placementDecisionKind = { ...clusterProfileKind, kind: 'PlacementDecision' } as const;
 
-const { apiVersion } = clusterProfileKind;
 /** The fleet's own kinds by their names in RBAC, and what to do if the hub does not serve them. */
 const ownKinds: Readonly<Record<string, { readonly plural: string; readonly missing: string }>> = {
   [clusterProfileKind.kind]: {
@@ -96,7 +95,7 @@ const ownKinds: Readonly<Record<string, { readonly plural: string; readonly miss
 };
 
 function advice({ reason }: Restart, resource: Kind): string {
-  const own = resource.apiVersion === apiVersion ? ownKinds[resource.kind] : undefined;
+  const own = resource.apiVersion === clusterProfileKind.apiVersion ? ownKinds[resource.kind] : undefined;
   if (own && reason === 'not_found') return own.missing;
   return own && reason === 'forbidden' ? `allow the verbs get, list and watch on ${own.plural} on the hub` : '';
 }

@@ -40,7 +40,7 @@ type Engageable = Verdict & { readonly engage: true };
 export class ClusterLifecycle {
   readonly name: string;
   /** Resolves when it has left the fleet and all of its work has ended. */
-  readonly ended: Promise<void>;
+  readonly #ended: Promise<void>;
   readonly #context: LifecycleContext;
   #health: Health;
   readonly #wait: Wait;
@@ -69,14 +69,14 @@ export class ClusterLifecycle {
     this.#attempts = new Attempts(name, context);
     this.#health = new Health(context.clock, context.unhealthyGraceMs);
     this.#health.report(context.readinessOf(profile));
-    this.ended = this.#drive().catch((error: unknown) => {
+    this.#ended = this.#drive().catch((error: unknown) => {
       const message = `${name} is given up, which is a bug of this package: ${reasonOf(error)}`;
       context.logger.warn({ cluster: name, ...codeFieldOf(error) }, message);
     });
   }
 
   get status(): Status & { readonly since: number; readonly owner?: string } {
-    const { owner } = { owner: undefined, ...this.#verdict };
+    const owner = this.#verdict.engage ? undefined : this.#verdict.owner;
     const { cluster } = this;
     const problems = cluster && problemsOf(cluster);
     return { ...(problems ?? this.#status), since: this.#since, ...(owner === undefined ? {} : { owner }) };
@@ -128,7 +128,7 @@ export class ClusterLifecycle {
   remove(reason: string, message: string): Promise<void> {
     this.#gone ??= { state: 'Pending', reason, message };
     this.wake();
-    return this.ended;
+    return this.#ended;
   }
 
   /** The providers of some access types have changed: engages the cluster again if it uses one of them, retries it if it failed. */

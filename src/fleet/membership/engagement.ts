@@ -145,8 +145,8 @@ export class Engagement {
   }
 
   /**
-   * Waits for the work and closes the config. If the fence is over, requests are aborted first, and only the work is
-   * waited for: the cluster may be engaged again in this replica.
+   * Waits for the work, aborts what requests are left, and closes the config. If the fence is over, requests are aborted first, and the
+   * work is waited for all the same: the cluster may be engaged again in this replica.
    */
   async end(reason: FleetError): Promise<void> {
     this.abort(reason);

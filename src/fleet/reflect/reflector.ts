@@ -158,10 +158,12 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
       isBeginning = false;
       const isListing = this.version === undefined;
       if (isListing) this.#listener.listed?.(events.filter(({ type }) => type === 'InitApply').length, bytes);
-      if (version !== undefined) this.#cancelSlow();
       this.version = version;
-      // Before the reader is told of the end: who is told by `hasSynced` may ask for it.
-      if (version !== undefined) this.problem = undefined;
+      if (version !== undefined) {
+        this.#cancelSlow();
+        // Before the reader is told of the end: who is told by `hasSynced` may ask for it.
+        this.problem = undefined;
+      }
       yield events as readonly ReflectorEvent<T>[]; // the caller says what the kind is
     }
   }

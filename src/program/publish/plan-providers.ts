@@ -134,7 +134,7 @@ function entryOf({ cluster, exec }: SourceCluster, { name, execConfig }: Provide
 }
 
 /** What a profile has to add to the provider's own arguments and variables. */
-function additionsOf(exec: ResolvedExec, { args = [], env = [] }: ExecConfig) {
+function additionsOf(exec: ResolvedExec, { args, env }: ExecConfig) {
   return {
     args: exec.args.slice(args?.length ?? 0),
     envs: exec.env.filter((variable) => !hasVariable(env ?? [], variable)),
