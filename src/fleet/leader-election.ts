@@ -20,7 +20,8 @@ import {
   type LeaderElectionRun,
   runSchema,
 } from './leader-election-options.ts';
-import { Leases, LeaseView, leaseAdvice, leaseClient, uniqueIdentity } from './lease.ts';
+import { LeaseView, uniqueIdentity } from './lease.ts';
+import { Leases, leaseAdvice, leaseClient } from './leases.ts';
 import { emit } from './telemetry.ts';
 
 /**

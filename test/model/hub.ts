@@ -1,6 +1,7 @@
 /** A hub that has Leases, and a network to it that loses, delays, repeats and reorders. */
 import { ApiError } from '../../src/errors/index.ts';
-import { type Lease, type LeaseClient, Leases } from '../../src/fleet/lease.ts';
+import type { Lease } from '../../src/fleet/lease.ts';
+import { type LeaseClient, Leases } from '../../src/fleet/leases.ts';
 import type { ShardingOptions } from '../../src/fleet/sharding/sharding.ts';
 import type { DeleteOptions } from '../../src/rest/api/resource-options.ts';
 import type { Process, World } from './world.ts';

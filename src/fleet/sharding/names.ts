@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
-import type { Lease, Leases } from '../lease.ts';
+import type { Lease } from '../lease.ts';
+import type { Leases } from '../leases.ts';
 import type { FleetObserver } from '../telemetry.ts';
 
 /** What every part of a shared fleet knows. */
