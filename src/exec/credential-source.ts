@@ -1,4 +1,4 @@
-/** Where a connection gets its credential from: a plugin, or a kubeconfig that holds one. Counts the 401s that such a credential meets. */
+/** A credential that is cached, refreshed and shared, whatever it comes from; and the count of the 401s after which it is refreshed. */
 import { type ClusterOfError, ConfigurationError, CredentialsError, PluginError } from '../errors/index.ts';
 import type { RunReason } from '../observability/telemetry.ts';
 import type { Warning } from '../observability/warning-limiter.ts';
