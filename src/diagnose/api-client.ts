@@ -27,13 +27,6 @@ export interface Answer {
   readonly mayPass: boolean;
 }
 
-/** What to do if the cluster cannot answer now, by its status. */
-export function adviceOn(statusCode: number): string | undefined {
-  if (statusCode === 429)
-    return 'it limits requests (API Priority and Fairness): retry later, with fewer requests at once';
-  return statusCode >= 500 ? 'see the log of the API server, its etcd, and what is in front of it' : undefined;
-}
-
 /** The longest answer of a hub, in bytes: a page of 500 ClusterProfiles of the largest size. */
 const maxHubBytes = 256 * 1024 * 1024;
 /** Of a cluster, which is asked for small things only, and may be anybody's. */

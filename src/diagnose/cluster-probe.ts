@@ -11,20 +11,13 @@ import { openTunnel } from '../rest/transport/tunnel.ts';
 import { abortable } from '../util/abortable.ts';
 import { isString } from '../util/guards.ts';
 import { printable } from '../util/printable.ts';
-import { type Answer, ApiClient, adviceOn } from './api-client.ts';
+import { adviceOn, isAnonymous, notAnApiServer, refuseUnavailable } from './answers.ts';
+import { type Answer, ApiClient } from './api-client.ts';
 import { describeGiven, describeRefused, describeServerCertificate } from './credential-facts.ts';
 import { checkPermissions, type Right } from './permissions.ts';
 import type { destinationOf } from './plugin-run.ts';
 import { listAt, type Profile, textAt } from './profile.ts';
-import {
-  type Found,
-  isAnonymous,
-  notAnApiServer,
-  refuseUnavailable,
-  StageFailure,
-  type StageName,
-  type Step,
-} from './stages.ts';
+import { type Found, StageFailure, type StageName, type Step } from './stages.ts';
 
 /** Milliseconds for the proxy, as the library has it. */
 const connectMs = 10_000;

@@ -80,10 +80,10 @@ export { claimsOfJwt, timeOfClaim } from '../util/jwt.ts';
 export { printable, printableLines } from '../util/printable.ts';
 
 // This module's own.
+export { adviceOn, isAnonymous } from './answers.ts';
 export {
   type Answer,
   type ApiClient,
-  adviceOn,
   type OpenedKubeconfig,
   onlyContext,
   openKubeconfig,
@@ -100,7 +100,6 @@ export { at, isOfProvider, listAt, type Profile, textAt, tryToResolve, withoutPr
 export {
   type ClusterReport,
   failedStage,
-  isAnonymous,
   type Stage,
   type StageName,
   type StageResult,

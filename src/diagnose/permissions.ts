@@ -2,9 +2,10 @@
 import { nearest } from '../access/schema-problems.ts';
 import { redact } from '../redaction/known-secrets.ts';
 import { printable } from '../util/printable.ts';
+import { isAnonymous, refuseUnavailable } from './answers.ts';
 import type { Answer, ApiClient } from './api-client.ts';
 import { at, listAt, textAt } from './profile.ts';
-import { type Found, isAnonymous, refuseUnavailable, StageFailure } from './stages.ts';
+import { type Found, StageFailure } from './stages.ts';
 
 /** One `--can-i`. */
 export interface Right {
