@@ -1,6 +1,7 @@
 /** Reads a resource as batches of events: a list in pages that `JSON.parse` reads in a few milliseconds each, or a watch. */
 import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
+import { ApiError } from '../../errors/index.ts';
 import { type ApiServer, answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
 import {
   checkEncoding,
@@ -40,6 +41,9 @@ export interface Batch {
   /** To resume after them; `undefined` while a list goes on. */
   readonly version: string | undefined;
 }
+
+/** The server does not support streaming lists. */
+export class NoStreamingList extends Error {}
 
 /** Items of the first page, before it is known how large they are, and of any page. */
 const firstItems = 100;
@@ -198,7 +202,8 @@ async function* readWatch(watch: WatchRequest): AsyncGenerator<Batch, string | u
     if (version === undefined) throw new WatchClosed('the server ended the streaming list before its end');
     return undefined;
   } catch (error) {
-    throw explained(what, error);
+    const isRefused = error instanceof ApiError && [400, 405, 422, 501].includes(error.statusCode ?? 0);
+    throw isRefused && watch.version === undefined ? new NoStreamingList(error.message) : explained(what, error);
   } finally {
     deadline.end();
   }

@@ -2,7 +2,6 @@
  * Lists and watches one resource on one server: decides which requests to make, where to resume after a failure, and how long to
  * wait. Yields groups of events, and waits for a slow reader.
  */
-import { ApiError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
@@ -14,7 +13,7 @@ import { codeFieldOf } from '../../util/guards.ts';
 import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
-import { type Batch, listPages, watchEvents } from './batches.ts';
+import { type Batch, listPages, NoStreamingList, watchEvents } from './batches.ts';
 import type { ReflectorEvent } from './events.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed } from './restart.ts';
 
@@ -119,8 +118,8 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
         this.#settle();
       } catch (error) {
         if (signal.aborted) return;
-        if (this.version === undefined && this.#streamingList && isRefusal(error)) {
-          this.#context.logger.debug?.(this.#subject.fields, `no streaming list, so pages: ${reasonOf(error)}`);
+        if (error instanceof NoStreamingList) {
+          this.#context.logger.debug?.(this.#subject.fields, `no streaming list, so pages: ${error.message}`);
           this.#streamingList = false;
           continue;
         }
@@ -215,9 +214,4 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     this.problem ??= { reason: 'timeout', message, since: this.#context.clock.now() };
     this.#listener.changed?.();
   }
-}
-
-/** Whether an answer says that the server does not know what it was asked for. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof ApiError && [400, 405, 422, 501].includes(error.statusCode ?? 0);
 }

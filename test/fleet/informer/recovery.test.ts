@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isPage, refuse } from '../../fixtures/config-map-server.ts';
-import { type ConfigMap, ofKind } from '../../fixtures/controllers.ts';
+import { type ConfigMap, configMaps, ofKind, startEngaged } from '../../fixtures/controllers.ts';
 import { startInformers } from '../../fixtures/informers.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -120,5 +120,14 @@ describe('an informer', () => {
     await until(t, () => maps.problem === undefined);
     assert.deepEqual(names(maps.list()), ['a', 'b']);
     assert.deepEqual(told, ['default/b']);
+  });
+
+  test('asks for a streaming list after discovery was refused: that says nothing of its list', async (t) => {
+    const { cluster, engaged } = await startEngaged(t);
+    cluster.failNext(501, 1, ({ url }) => url === '/api/v1');
+    const asked: (string | undefined)[] = [];
+    cluster.onRequest = ({ url }) => void (url.includes('/configmaps?') && asked.push(/sendInit|limit/.exec(url)?.[0]));
+    await engaged.informer<ConfigMap>(configMaps).synced();
+    assert.deepEqual(asked, ['sendInit']);
   });
 });
