@@ -1,71 +1,12 @@
 // Each stage of a check, beside servers that answer in odd ways.
 import assert from 'node:assert/strict';
-import { createServer } from 'node:https';
-import { text } from 'node:stream/consumers';
-import { describe, type TestContext, test } from 'node:test';
-import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { describe, test } from 'node:test';
+import { check, type OddAnswer, startOddServer, working } from '../../fixtures/checked.ts';
 import { startCluster } from '../../fixtures/fleet.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
 import { clusterOf } from '../../fixtures/kubeconfigs.ts';
-import { listen } from '../../fixtures/listen.ts';
-import { profileOf } from '../../fixtures/operated-fleet.ts';
-import { runProgram } from '../../fixtures/program.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
-import { placeAt, tlsOptions } from '../../fixtures/raw-h2.ts';
-import { print, shellPlugin } from '../../fixtures/script.ts';
 
-interface Checked {
-  readonly code?: string;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-/** A check of profiles in a file, by their names, and of one that says nothing. Gives the block of lines of each. */
-async function check(
-  t: TestContext,
-  profiles: Readonly<Record<string, object>>,
-  { code, args = [], env = {} }: Checked = {},
-) {
-  const plugin = await shellPlugin(t, code ?? print({ token: 'token-1' }));
-  const items = Object.entries(profiles).map(([name, { status = {}, ...cluster }]: [string, { status?: object }]) =>
-    profileOf(name, 'google', cluster, status),
-  );
-  const unpublished = { kind: 'ClusterProfile', metadata: { namespace: 'fleet', name: 'unpublished' } };
-  const input = JSON.stringify({ kind: 'List', items: [...items, unpublished] });
-  const flags = ['--clusterprofile-access-provider', `google=${plugin.command}`, ...args];
-  const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...flags], { input, env });
-  const blocks = Object.fromEntries(
-    stdout.split(/^(?=fleet\/)/m).map((block) => [/^fleet\/(.*)/.exec(block)?.[1] ?? '', block]),
-  );
-  return { blocks, stdout, exitCode, plugin };
-}
-
-type OddAnswer = readonly [status: number, body: string, location?: string];
-
-/** A TLS server that answers each path in its own way, by its last segment. */
-async function startOddServer(
-  t: TestContext,
-  answers: Readonly<Record<string, OddAnswer | ((body: string) => OddAnswer)>>,
-) {
-  const server = createServer(tlsOptions, async (request, response) => {
-    const posted = await text(request);
-    const answer = answers[request.url?.split('/').at(-1) ?? ''] ?? [404, '{"kind":"Status","code":404}'];
-    const [status, body, location] = typeof answer === 'function' ? answer(posted) : answer;
-    response.writeHead(status, { 'content-type': 'application/json', ...(location ? { location } : {}) }).end(body);
-  });
-  const { port } = await listen(t, server);
-  return clusterOf(placeAt(port));
-}
-
-const me = '{"status":{"userInfo":{"username":"fleet-controller"}}}';
-const resources = ['namespaces', 'pods', 'deployments', 'deployments/status'].map((name) => ({ name }));
-/** What a working API server answers, as far as `check` asks. */
-const working = {
-  selfsubjectreviews: [201, me],
-  version: [200, '{"gitVersion":"v1.34.1"}'],
-  apps: [200, '{"preferredVersion":{"groupVersion":"apps/v1"}}'],
-  v1: [200, JSON.stringify({ resources })],
-} as const;
 const onlyItself = {
   incomplete: false,
   resourceRules: [
@@ -75,14 +16,6 @@ const onlyItself = {
   ],
 };
 const rules = (status: object): OddAnswer => [201, JSON.stringify({ status })];
-
-/** Signed by nobody. */
-function jwtOf(claims: object): string {
-  const [header = '', payload = ''] = [{ alg: 'RS256' }, claims].map((part) =>
-    Buffer.from(JSON.stringify(part)).toString('base64url'),
-  );
-  return `${header}.${payload}.c2lnbmF0dXJl`;
-}
 
 describe('clusterprofile check', () => {
   test('tells what is wrong at each stage', async (t) => {
@@ -259,87 +192,5 @@ describe('clusterprofile check', () => {
     );
     assert.match(unasked.blocks.none ?? '', /warn {2}permissions .*\n.*warning: no role allows this identity anything/);
     assert.equal(unasked.exitCode, 0);
-  });
-
-  test('shows issuer, audience and expiry of a token that is refused, says which looks wrong, and never shows it', async (t) => {
-    const seconds = Math.floor(Date.now() / 1_000);
-    const refusing = await startOddServer(t, {
-      selfsubjectreviews: [401, '{"kind":"Status","message":"Unauthorized"}'],
-    });
-    const cases = [
-      [
-        { iss: 'https://issuer', aud: 'spoke', exp: seconds - 7_500 },
-        /has expired already, 2 h ago [\s\S]*iss https:\/\/issuer; aud spoke; exp /,
-      ],
-      [
-        { iss: 'https://issuer', sub: 'system:serviceaccount:a:b', aud: ['vault'], exp: seconds + 7_500 },
-        /aud vault; .*\n.*the audience looks wrong: .* usually the issuer or https:\/\/kubernetes\.default\.svc/,
-      ],
-      [
-        { iss: 'https://issuer', sub: 'system:serviceaccount:a:b', aud: ['https://issuer'], exp: seconds + 7_500 },
-        /aud https:\/\/issuer; .*\n.*whether the service account, or the Pod or Secret .* has been deleted, .*trusts this issuer/,
-      ],
-      [
-        { iss: 'https://login.example.dev/8a1bf2c4-0d3e/v2.0', aud: ['hunter2-of-the-plugin', `x.${'aB3'.repeat(9)}`] },
-        /iss https:\/\/login\.example\.dev\/8a1bf2c4-0d3e\/v2\.0; aud \[redacted\], x\.\[redacted\]; no exp\n/,
-      ],
-      [{ sub: 'me', aud: 'a\u001b' }, /iss none; aud a\\u001b; no exp\n.*trusts this issuer for this audience/],
-    ] as const;
-    await Promise.all(
-      cases.map(async ([claims, expected]) => {
-        const token = jwtOf(claims);
-        const env = { CLIENT_SECRET: 'hunter2-of-the-plugin' };
-        const { stdout } = await check(t, { spoke: refusing }, { code: print({ token }), args: ['spoke'], env });
-        assert.match(stdout, expected);
-        for (const part of token.split('.')) assert.doesNotMatch(stdout, new RegExp(part));
-      }),
-    );
-  });
-
-  test('warns of a token that ends soon and names no expiry, and fails at the plugin for a credential that is over', async (t) => {
-    const [seconds, takes] = [Math.floor(Date.now() / 1_000), await startOddServer(t, working)];
-    const at = (offset: number) => new Date((seconds + offset) * 1_000).toISOString();
-    const cases = [
-      [
-        { token: jwtOf({ exp: seconds + 3_600 }) },
-        0,
-        /warn {2}plugin .* for another 59 min \(the token's exp\)\n.*renew/,
-      ],
-      [{ token: jwtOf({ exp: seconds + 90_000 }) }, 0, /ok {4}plugin .* for another 24 h \(the token's exp\)\n/],
-      [
-        { token: jwtOf({ exp: seconds + 3_600 }), expirationTimestamp: at(3_600) },
-        0,
-        /ok {4}plugin .* for another 59 min\n/,
-      ],
-      [
-        { token: 'a', expirationTimestamp: at(-7_300) },
-        12,
-        /FAIL {2}plugin .* has expired already, 2 h ago \(expiration/,
-      ],
-      [
-        { token: jwtOf({ exp: seconds - 7_300 }) },
-        12,
-        /FAIL {2}plugin .* 2 h ago \(the token's exp: .*\n.*whether the clock/,
-      ],
-    ] as const;
-    await Promise.all(
-      cases.map(async ([status, code, expected]) => {
-        const { stdout, exitCode } = await check(t, { spoke: takes }, { code: print(status), args: ['spoke'] });
-        assert.match(stdout, expected);
-        assert.equal(exitCode, code);
-      }),
-    );
-  });
-
-  test('says whom a client certificate that is refused is of, and by which authority', async (t) => {
-    const refusing = await startOddServer(t, { selfsubjectreviews: [401, '{"kind":"Status"}'] });
-    const { certificate, key } = createCertificateAuthority('other-ca').issue({ commonName: 'me', client: true });
-    const code = print({ clientCertificateData: certificate, clientKeyData: key });
-    const { stdout } = await check(t, { spoke: refusing }, { code, args: ['spoke'] });
-    assert.match(
-      stdout,
-      /\(401\); the client certificate is of me, by other-ca, until 20.*Z\n.*trusts other-ca for clients \(--client-ca-file\)/,
-    );
-    assert.doesNotMatch(stdout, /PRIVATE KEY/);
   });
 });
