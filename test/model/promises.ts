@@ -241,24 +241,24 @@ const promise = <T>(
 export const promises = [
   promise(
     'whatever happens to replicas, hub and network, two never own one shard, and each shard gets an owner again',
-    15,
+    5,
     schedules,
     play,
     rare,
   ),
-  promise('a hub that is away for less than ten seconds changes nothing, whenever that is', 40, absences, outlast, [
+  promise('a hub that is away for less than ten seconds changes nothing, whenever that is', 12, absences, outlast, [
     awaited,
   ]),
-  promise('replicas that leave release all that they have, and others take it', 50, departures, depart),
+  promise('replicas that leave release all that they have, and others take it', 15, departures, depart),
   promise(
     'a hub that does all it is asked for, and answers late, changes nothing while a request takes less than a third of a Lease',
-    30,
+    10,
     latencies,
     endure,
   ),
   promise(
     'clusters whose profiles come and go, and change their IDs, have one replica at a time, and one in the end',
-    40,
+    12,
     inventories,
     publish,
     [renamed],

@@ -13,7 +13,8 @@ import { until } from '../fixtures/until.ts';
 
 const tooLarge = Buffer.alloc(5_000_000, 'x');
 const forbidden = Buffer.alloc(1_400_000, 'x');
-const uploads = 12;
+/** More than Node holds for a connection. */
+const uploadsOf = (manner: string) => (manner.endsWith('403') ? 10 : 4);
 
 for (const [speaks, allowHTTP1] of [
   ['HTTP/2 and HTTP/1.1', true],
@@ -42,7 +43,7 @@ for (const [speaks, allowHTTP1] of [
         watch.body.on('error', (error) => {
           events += error.message;
         });
-        for (let round = 1; round <= uploads; round += 1) {
+        for (let round = 1; round <= uploadsOf(manner); round += 1) {
           await upload(manner, { origin, path, dispatcher });
           const small = await request(origin + path, { dispatcher, method: 'POST', body: '{}' });
           assert.deepEqual([small.statusCode, await small.body.text()], [201, '{}'], `after ${round} uploads`);

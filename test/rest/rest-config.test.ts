@@ -123,7 +123,8 @@ describe('a lease', () => {
     const { providers, profile } = await startFleet(t, { options: { idleTimeoutMs: 0 } });
     assert.ok(globalThis.gc, 'tests run with --expose-gc');
     await (async () => list(providers.getConfig(profile)))();
-    await until(t, () => {
+    await until(t, async () => {
+      await setTimeout(100);
       globalThis.gc?.();
       return inspect(providers).includes('connections: 0');
     });

@@ -96,7 +96,7 @@ describe('a request', { concurrency: true }, () => {
     let over = false;
     // Its connections have carried answers before they are reset.
     const others = async () => {
-      for (; !over; await pause(5)) await (await config.fetch('/version')).text();
+      for (; !over; await pause(50)) await (await config.fetch('/version')).text();
     };
     const traffic = Promise.all([others(), others()]);
     await assert.rejects(config.fetch(path));
