@@ -1,5 +1,5 @@
 // npm run test:e2e: what needs Go or a real API server, and so stays out of npm test. --help says how to run a part of it.
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
@@ -34,6 +34,10 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const cases = 20_000;
 /** What is told again at the end. */
 const proved: string[] = [];
+/** Test files that parts have asked for, and made ready. They run together, after all parts. */
+const files: string[] = [];
+/** What parts have made that does not stay. */
+const cleanUps: (() => Promise<void>)[] = [];
 
 /** The programs of the Kubernetes version that was asked for. */
 const servers = () => findPrograms(console.log, values.kubernetes);
@@ -78,8 +82,7 @@ async function fake(): Promise<void> {
 
 /** Real API servers. */
 async function clusters(): Promise<void> {
-  const programs = await servers();
-  await runFiles(programs, (name) => !/^(?:upstream|fleet|shards|producers|program|others)-/.test(name));
+  const programs = await askFor((name) => !/^(?:upstream|fleet|shards|producers|program|others)-/.test(name));
   const versions = ['kube-apiserver', 'etcd'].map(async (name) => {
     const { stdout } = await execa(join(programs, name), ['--version'], { lines: true });
     return stdout[0];
@@ -97,7 +100,7 @@ async function upstream(seed: number): Promise<void> {
 const filesOf =
   (prefix: string): Part =>
   async () =>
-    runFiles(await servers(), (name) => name.startsWith(prefix));
+    void (await askFor((name) => name.startsWith(prefix)));
 
 /** Test files that run a program of test/e2e/access, which a variable names. */
 const filesBeside =
@@ -121,23 +124,26 @@ async function producers(seed: number): Promise<void> {
 async function others(seed: number): Promise<void> {
   const installed = await installOthers(console.log);
   process.env[helmVariable] = await buildHelm(console.log);
-  const unlink = await linkOthers(installed);
-  try {
-    await checkOthers();
-    await filesOf('others-')(seed);
-  } finally {
-    await unlink();
-  }
+  cleanUps.push(await linkOthers(installed));
+  await checkOthers();
+  await filesOf('others-')(seed);
   proved.push(`others: ${[...packages, ['helm', helm.version]].map((program) => program.join(' ')).join(', ')}`);
 }
 
-/** Two test files at once, each with up to four API servers: they wait for most of their time. */
-async function runFiles(programs: string, wanted: (name: string) => boolean): Promise<void> {
-  const names = readdirSync(folder).filter((name) => name.endsWith('.e2e.ts') && wanted(name));
+/** Returns the folder of the API server's programs. */
+async function askFor(wanted: (name: string) => boolean): Promise<string> {
+  const programs = await servers();
   process.env.CONTROL_PLANE_PROGRAMS = programs;
-  const files = names.map((name) => join(folder, name));
+  const names = readdirSync(folder).filter((name) => name.endsWith('.e2e.ts') && wanted(name));
+  files.push(...names.map((name) => join(folder, name)));
+  return programs;
+}
+
+/** Three test files at once, each with up to four API servers: they wait for most of their time. What takes long begins first. */
+async function runFiles(): Promise<void> {
+  files.sort((one, other) => statSync(other).size - statSync(one).size);
   // A file that does not end, whatever its tests said, is a failure.
-  const events = run({ files, concurrency: 2, timeout: 300_000, signal: AbortSignal.timeout(900_000) });
+  const events = run({ files, concurrency: 3, timeout: 300_000, signal: AbortSignal.timeout(1_800_000) });
   events.on('test:fail', () => {
     process.exitCode = 1;
   });
@@ -211,15 +217,20 @@ const temporary = mkdtempSync(join(tmpdir(), 'e2e-'));
 process.env.E2E_SEED = String(seed);
 const began = performance.now();
 console.log(`seed ${seed}${values.kubernetes === undefined ? '' : `, Kubernetes ${values.kubernetes}`}`);
-for (const name of values.only) {
-  console.log(styleText('bold', `\n${name}`));
-  try {
-    await parts[name]?.(seed);
-  } catch (error) {
-    if (!(error instanceof CannotBuild)) throw error;
-    console.log(`left out: ${error.message}`);
-    proved.push(`${name}: nothing, it was left out`);
+try {
+  for (const name of values.only) {
+    console.log(styleText('bold', `\n${name}`));
+    try {
+      await parts[name]?.(seed);
+    } catch (error) {
+      if (!(error instanceof CannotBuild)) throw error;
+      console.log(`left out: ${error.message}`);
+      proved.push(`${name}: nothing, it was left out`);
+    }
   }
+  if (files.length > 0) await runFiles();
+} finally {
+  for (const cleanUp of cleanUps) await cleanUp();
 }
 console.log(styleText('bold', `\nproved in ${Math.round((performance.now() - began) / 1_000)} s`));
 for (const line of proved) console.log(`  ${line}`);
