@@ -12,9 +12,6 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { execa } from 'execa';
 
-/** More would take longer for the last process than they save. */
-const filesOfAProcess = 16;
-
 interface Group {
   readonly name: string;
   readonly files: readonly string[];
@@ -27,6 +24,9 @@ const {
   positionals: wanted,
   values: { kind: wantedKinds },
 } = parseArgs({ allowPositionals: true, options: { kind: { type: 'string', multiple: true, default: [''] } } });
+
+/** More would take longer for the last process than they save; programs take longer themselves. */
+const filesOfAProcess = wantedKinds.includes('') ? 16 : 6;
 
 /** `load` of `http2.load.test.ts`; nothing of `http2.test.ts`. */
 const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
