@@ -32,39 +32,26 @@ const filesOfAProcess = wantedKinds.includes('') ? 16 : 6;
 const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
 
 function findGroups(): readonly Group[] {
-  const files = globSync('test/**/*.test.ts', { cwd: root })
-    .filter((file) => wantedKinds.includes(kindOf(file)))
-    .sort();
-  const folders = Map.groupBy(files, (file) => dirname(file).split('/')[1] ?? '');
+  const folderOf = (file: string) => dirname(file).split('/')[1] ?? '';
+  const ofKind = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => wantedKinds.includes(kindOf(file)));
+  const folders = Map.groupBy(ofKind.sort(), folderOf);
   const missing = wanted.filter((folder) => !folders.has(folder));
-  if (missing.length > 0 || files.length === 0) {
+  if (missing.length > 0 || ofKind.length === 0) {
     throw new Error(`test/ has no folder ${missing.join(', ')} with tests; npm run test:file runs single files`);
   }
-  const parts = [...folders]
-    .filter(([folder]) => wanted.length === 0 || wanted.includes(folder))
-    .flatMap(([folder, files]) => {
+  const files = ofKind.filter((file) => wanted.length === 0 || wanted.includes(folderOf(file)));
+  const isLarge = (folder: string) => (folders.get(folder)?.length ?? 0) > filesOfAProcess / 2;
+  return [...Map.groupBy(files, (file) => (isLarge(folderOf(file)) ? folderOf(file) : 'others'))]
+    .flatMap(([name, files]) => {
       const count = Math.ceil(files.length / filesOfAProcess);
       const sorted = files.toSorted((one, other) => sizeOf(other) - sizeOf(one));
       return Array.from({ length: count }, (_, part) => ({
-        name: (folder || 'test') + (count > 1 ? ` ${part + 1}/${count}` : ''),
+        name: name + (count > 1 ? ` ${part + 1}/${count}` : ''),
         // In turns, the largest before the others: each part has its share of what takes long.
         files: sorted.filter((_, index) => index % count === part),
       }));
-    });
-  return together(parts).toSorted((one, other) => bytesOf(other) - bytesOf(one));
-}
-
-/** The largest part before the others; each goes to the process that has the least to do of those with room for it. */
-function together(parts: readonly Group[]): readonly Group[] {
-  let groups: readonly Group[] = [];
-  for (const part of parts.toSorted((one, other) => bytesOf(other) - bytesOf(one))) {
-    const [group] = groups
-      .filter(({ files }) => files.length + part.files.length <= filesOfAProcess)
-      .sort((one, other) => bytesOf(one) - bytesOf(other));
-    const joined = group && { name: `${group.name}, ${part.name}`, files: [...group.files, ...part.files] };
-    groups = [...groups.filter((other) => other !== group), joined ?? part];
-  }
-  return groups;
+    })
+    .toSorted((one, other) => bytesOf(other) - bytesOf(one));
 }
 
 /** What takes long begins first. */

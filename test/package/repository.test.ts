@@ -49,7 +49,7 @@ test('the workflow `test` runs what .ci/run does in minutes, on Linux and macOS,
   assert.deepEqual(packed.strategy.matrix.node, [22, 24, 'latest']);
   const every = globSync('.github/workflows/*.yml', { cwd: root }).map(read).join('\n');
   // Without seeds and lengths, which differ.
-  const steps = [...read('.ci/run').matchAll(/^step (npm .*?)(?: --)?(?: --(?!kind)\S+ \d+)*$/gm)].map(
+  const steps = [...read('.ci/run').matchAll(/^step (npm .*?)(?: --)?(?: --(?!kind)\S+ \d+)*(?: &)?$/gm)].map(
     ([, step = '']) => step,
   );
   const local = steps.filter((step) => !step.startsWith('npm run demo'));
