@@ -32,7 +32,7 @@ const filesOfAProcess = wantedKinds.includes('') ? 16 : 6;
 const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
 
 function findGroups(): readonly Group[] {
-  const folderOf = (file: string) => dirname(file).split('/')[1] ?? '';
+  const folderOf = (file: string) => dirname(file).split('/')[1] ?? 'test';
   const ofKind = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => wantedKinds.includes(kindOf(file)));
   const folders = Map.groupBy(ofKind.sort(), folderOf);
   const missing = wanted.filter((folder) => !folders.has(folder));
@@ -41,16 +41,14 @@ function findGroups(): readonly Group[] {
   }
   const files = ofKind.filter((file) => wanted.length === 0 || wanted.includes(folderOf(file)));
   const isLarge = (folder: string) => (folders.get(folder)?.length ?? 0) > filesOfAProcess / 2;
-  return [...Map.groupBy(files, (file) => (isLarge(folderOf(file)) ? folderOf(file) : 'others'))]
-    .flatMap(([name, files]) => {
+  return [...Map.groupBy(files, (file) => (isLarge(folderOf(file)) ? folderOf(file) : 'others')).values()]
+    .flatMap((files) => {
       const count = Math.ceil(files.length / filesOfAProcess);
       const sorted = files.toSorted((one, other) => sizeOf(other) - sizeOf(one));
-      return Array.from({ length: count }, (_, part) => ({
-        name: name + (count > 1 ? ` ${part + 1}/${count}` : ''),
-        // In turns, the largest before the others: each part has its share of what takes long.
-        files: sorted.filter((_, index) => index % count === part),
-      }));
+      // In turns, the largest before the others: each part has its share of what takes long.
+      return Array.from({ length: count }, (_, part) => sorted.filter((_, index) => index % count === part));
     })
+    .map((files) => ({ name: [...new Set(files.map(folderOf))].join(', '), files }))
     .toSorted((one, other) => bytesOf(other) - bytesOf(one));
 }
 
