@@ -31,6 +31,9 @@ const filesOfAProcess = wantedKinds.includes('') ? 16 : 6;
 /** `load` of `http2.load.test.ts`; nothing of `http2.test.ts`. */
 const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
 
+/** The last of these folders begins first: its tests take longest. All others come after them. */
+const longest = ['others', 'fleet', 'rest', 'program'];
+
 function findGroups(): readonly Group[] {
   const folderOf = (file: string) => dirname(file).split('/')[1] ?? 'test';
   const ofKind = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => wantedKinds.includes(kindOf(file)));
@@ -41,19 +44,18 @@ function findGroups(): readonly Group[] {
   }
   const files = ofKind.filter((file) => wanted.length === 0 || wanted.includes(folderOf(file)));
   const isLarge = (folder: string) => (folders.get(folder)?.length ?? 0) > filesOfAProcess / 2;
-  return [...Map.groupBy(files, (file) => (isLarge(folderOf(file)) ? folderOf(file) : 'others')).values()]
-    .flatMap((files) => {
+  const rooms = Map.groupBy(files, (file) => (isLarge(folderOf(file)) ? folderOf(file) : 'others'));
+  return [...rooms]
+    .toSorted(([one], [other]) => longest.indexOf(other) - longest.indexOf(one))
+    .flatMap(([, files]) => {
       const count = Math.ceil(files.length / filesOfAProcess);
       const sorted = files.toSorted((one, other) => sizeOf(other) - sizeOf(one));
       // In turns, the largest before the others: each part has its share of what takes long.
       return Array.from({ length: count }, (_, part) => sorted.filter((_, index) => index % count === part));
     })
-    .map((files) => ({ name: [...new Set(files.map(folderOf))].join(', '), files }))
-    .toSorted((one, other) => bytesOf(other) - bytesOf(one));
+    .map((files) => ({ name: [...new Set(files.map(folderOf))].join(', '), files }));
 }
 
-/** What takes long begins first. */
-const bytesOf = ({ files }: Group) => files.reduce((sum, file) => sum + sizeOf(file), 0);
 const sizeOf = (file: string) => statSync(join(root, file)).size;
 
 /** From Node's own summary, which may be in colour. */
