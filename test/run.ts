@@ -25,13 +25,13 @@ const {
   values: { kind: wantedKinds },
 } = parseArgs({ allowPositionals: true, options: { kind: { type: 'string', multiple: true, default: [''] } } });
 
-/** More would take longer for the last process than they save; programs take longer themselves. */
+/** With more, waiting for the last process costs more than fewer starts save. Tests of programs take longer. */
 const filesOfAProcess = wantedKinds.includes('') ? 16 : 6;
 
 /** `load` of `http2.load.test.ts`; nothing of `http2.test.ts`. */
 const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
 
-/** The last of these folders begins first: its tests take longest. All others come after them. */
+/** Folders whose tests take long, the longest last: they begin before all others, the last of them first. */
 const longest = ['others', 'fleet', 'rest', 'program'];
 
 function findGroups(): readonly Group[] {
@@ -44,8 +44,8 @@ function findGroups(): readonly Group[] {
   }
   const files = ofKind.filter((file) => wanted.length === 0 || wanted.includes(folderOf(file)));
   const isLarge = (folder: string) => (folders.get(folder)?.length ?? 0) > filesOfAProcess / 2;
-  const rooms = Map.groupBy(files, (file) => (isLarge(folderOf(file)) ? folderOf(file) : 'others'));
-  return [...rooms]
+  const shared = Map.groupBy(files, (file) => (isLarge(folderOf(file)) ? folderOf(file) : 'others'));
+  return [...shared]
     .toSorted(([one], [other]) => longest.indexOf(other) - longest.indexOf(one))
     .flatMap(([, files]) => {
       const count = Math.ceil(files.length / filesOfAProcess);

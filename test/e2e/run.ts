@@ -99,8 +99,9 @@ async function upstream(seed: number): Promise<void> {
 /** Test files on real API servers, by the beginning of their names. */
 const filesOf =
   (prefix: string): Part =>
-  async () =>
-    void (await askFor((name) => name.startsWith(prefix)));
+  async () => {
+    await askFor((name) => name.startsWith(prefix));
+  };
 
 /** Test files that run a program of test/e2e/access, which a variable names. */
 const filesBeside =
