@@ -25,13 +25,13 @@ const {
   values: { kind: wantedKinds },
 } = parseArgs({ allowPositionals: true, options: { kind: { type: 'string', multiple: true, default: [''] } } });
 
-/** With more, waiting for the last process costs more than fewer starts save. Tests of programs take longer. */
+/** With more, waiting for the last process costs more than fewer starts save. Files of the other kinds take longer. */
 const filesOfAProcess = wantedKinds.includes('') ? 16 : 6;
 
 /** `load` of `http2.load.test.ts`; nothing of `http2.test.ts`. */
 const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
 
-/** Folders whose tests take long, the longest last: they begin before all others, the last of them first. */
+/** Groups whose tests take long, the longest last. They begin in reverse order, before all that are not named here. */
 const longest = ['others', 'fleet', 'rest', 'program'];
 
 function findGroups(): readonly Group[] {

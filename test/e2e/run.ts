@@ -218,21 +218,19 @@ const temporary = mkdtempSync(join(tmpdir(), 'e2e-'));
 process.env.E2E_SEED = String(seed);
 const began = performance.now();
 console.log(`seed ${seed}${values.kubernetes === undefined ? '' : `, Kubernetes ${values.kubernetes}`}`);
-try {
-  for (const name of values.only) {
-    console.log(styleText('bold', `\n${name}`));
-    try {
-      await parts[name]?.(seed);
-    } catch (error) {
-      if (!(error instanceof CannotBuild)) throw error;
-      console.log(`left out: ${error.message}`);
-      proved.push(`${name}: nothing, it was left out`);
-    }
+for (const name of new Set(values.only)) {
+  console.log(styleText('bold', `\n${name}`));
+  try {
+    await parts[name]?.(seed);
+  } catch (error) {
+    const isLeftOut = error instanceof CannotBuild;
+    console.log(isLeftOut ? `left out: ${error.message}` : error);
+    proved.push(`${name}: nothing, it ${isLeftOut ? 'was left out' : 'failed'}`);
+    if (!isLeftOut) process.exitCode = 1;
   }
-  if (files.length > 0) await runFiles();
-} finally {
-  for (const cleanUp of cleanUps) await cleanUp();
 }
+if (files.length > 0) await runFiles();
+for (const cleanUp of cleanUps) await cleanUp();
 console.log(styleText('bold', `\nproved in ${Math.round((performance.now() - began) / 1_000)} s`));
 for (const line of proved) console.log(`  ${line}`);
 if (process.exitCode) console.log(`with failures: run again with --seed ${seed}`);

@@ -246,7 +246,7 @@ export const promises = [
     play,
     rare,
   ),
-  promise('a hub that is away for less than ten seconds changes nothing, whenever that is', 12, absences, outlast, [
+  promise('a hub that is away for less than ten seconds changes nothing, whenever that is', 30, absences, outlast, [
     awaited,
   ]),
   promise('replicas that leave release all that they have, and others take it', 15, departures, depart),

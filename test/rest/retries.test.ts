@@ -94,7 +94,7 @@ describe('a request', { concurrency: true }, () => {
       return true;
     });
     let over = false;
-    // Its connections have carried answers before they are reset.
+    // Most of its connections have carried answers before they are reset.
     const others = async () => {
       for (; !over; await pause(50)) await (await config.fetch('/version')).text();
     };

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { startPublished } from '../../fixtures/published.ts';
 
-test('publish takes 5,000 contexts, and a second run writes nothing', { timeout: 300_000 }, async (t) => {
+test('publish takes 5,000 contexts, and a second run writes nothing', { timeout: 120_000 }, async (t) => {
   const { run, path, execUser, profiles, providers, versions } = await startPublished(t);
   const names = Array.from({ length: 5_000 }, (_, index) => `spoke-${index}`);
   const kubeconfig = {
