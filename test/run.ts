@@ -2,8 +2,8 @@
  * `npm test`: every test file, many in one process, since to start one and to import what they test takes longer than most of them
  * do. Folders with few files share a process; those with many have several. A few processes at once. `npm test -- rest exec` runs
  * the files of some folders. With `--kind program` it is the files `*.program.test.ts`, which start whole programs again and again.
- * With `--kind load` it is the files `*.load.test.ts`, which send thousands of requests or hold thousands of objects. Each kind
- * takes as long as all of the other tests.
+ * With `--kind load` it is the files `*.load.test.ts`, which send thousands of requests or megabytes, or hold thousands of objects.
+ * Each kind takes as long as all of the other tests.
  */
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -32,7 +32,7 @@ const filesOfAProcess = wantedKinds.includes('') ? 16 : 6;
 const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
 
 /** Groups whose tests take long, the longest last. They begin in reverse order, before all that are not named here. */
-const longest = ['others', 'fleet', 'rest', 'program'];
+const longest = ['exec', 'others', 'fleet', 'rest', 'program'];
 
 function findGroups(): readonly Group[] {
   const folderOf = (file: string) => dirname(file).split('/')[1] ?? 'test';

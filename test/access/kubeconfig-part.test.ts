@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { readContext } from '../../src/access/kubeconfig.ts';
 import { type KubeconfigText, mergeKubeconfigs, partOf } from '../../src/access/kubeconfig-files.ts';
 
-const count = 200;
+const count = 130;
 const names = [...Array(count).keys()].map((index) => `fleet/spoke-${index}@hub`);
 const kubeconfig = (of: readonly string[], current: string | undefined = of[0]) => ({
   apiVersion: 'v1',

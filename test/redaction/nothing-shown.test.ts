@@ -57,7 +57,7 @@ const noise = fc.constantFrom(
   ' Bearer ',
   'token=',
 );
-const cases = 800;
+const cases = 400;
 
 describe('a secret', () => {
   test(`is in nothing that comes of it: ${cases} cases of answers, kubeconfigs, proxies, files and flags`, () => {

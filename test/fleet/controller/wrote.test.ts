@@ -24,7 +24,7 @@ async function startSlowWatches(t: TestContext, cluster: FakeCluster) {
   const server = createServer(tlsOptions, (request, response) => {
     const isWatch = /\/secrets\?.*watch=true/.test(request.url ?? '');
     const { method = 'GET', headers } = request;
-    const forwarded = send(`${cluster.url}${request.url}`, { method, headers, ca, agent: false }, (answer) => {
+    const forwarded = send(`${cluster.url}${request.url}`, { method, headers, ca }, (answer) => {
       const { 'content-type': type = '' } = answer.headers;
       response.writeHead(answer.statusCode ?? 500, { 'content-type': type });
       response.flushHeaders();

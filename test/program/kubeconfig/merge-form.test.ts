@@ -59,6 +59,7 @@ describe('an existing kubeconfig of any form', () => {
         assert.deepEqual(parse(moved), parse(text.replace('https://h:6443', 'https://new')));
         assert.deepEqual(comments(moved), comments(before), moved);
       }),
+      { numRuns: 40 },
     );
   });
 
