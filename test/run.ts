@@ -2,7 +2,7 @@
  * `npm test`: every test file, many in one process, since to start one and to import what they test takes longer than most of them
  * do. Folders with few files share a process; those with many have several. A few processes at once. `npm test -- rest exec` runs
  * the files of some folders. With `--kind program` it is the files `*.program.test.ts`, which start whole programs again and again.
- * With `--kind load` it is the files `*.load.test.ts`, which send thousands of requests or megabytes, or hold thousands of objects.
+ * With `--kind load` it is the files `*.load.test.ts`, which send megabytes or thousands of requests, or hold thousands of objects.
  * Each kind takes as long as all of the other tests.
  */
 import { globSync, statSync } from 'node:fs';

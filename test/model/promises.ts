@@ -222,7 +222,7 @@ const awaited: Drawn<typeof absences> = {
   moreMs: 11_770,
 };
 
-/** `few`: how many random schedules `npm test` plays, beside the examples. */
+/** `few`: how many random schedules `npm test -- --kind load` plays, beside the examples. */
 const promise = <T>(
   title: string,
   few: number,

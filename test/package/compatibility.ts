@@ -115,7 +115,7 @@ for (const [name, versions] of Object.entries({ oldest, newest })) {
 const folders = globSync('test/*/**/*.test.ts', { cwd: root })
   .filter((file) => !/\.[a-z]+\.test\.ts$/.test(file))
   .map((file) => file.split('/')[1] ?? '');
-for (const args of [[...new Set(folders)], ['--kind', 'program']])
+for (const args of [[...new Set(folders)], ['--kind', 'program', '--kind', 'load']])
   await execa(join(folder, 'newest/node_modules/.bin/node'), ['test/run.ts', ...args], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],

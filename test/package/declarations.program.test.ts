@@ -47,7 +47,7 @@ test('the declarations are sound, with skipLibCheck off', async () => {
   assert.deepEqual(ours, []);
 });
 
-test('Wire has the wire names of every field of every model of client-node', async (t) => {
+test('Wire, as built, has the wire names of every field of every model of client-node', async (t) => {
   const own = new Set(['apiVersion', 'kind', 'metadata']);
   const lines: string[] = [];
   for (const [model, value] of Object.entries(clientNode)) {

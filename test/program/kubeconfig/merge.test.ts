@@ -17,7 +17,7 @@ test('five times as many clusters take no more than five times the time, in a ne
         mergeKubeconfig(text, moved);
       };
     },
-    { length: 20, factor: 5, most: 2 },
+    { length: 50, factor: 5, most: 2 },
   );
   assert.ok(ratio < 2, `${ratio}`);
 });
