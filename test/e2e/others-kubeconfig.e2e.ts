@@ -75,12 +75,7 @@ async function startProgram(
   if (name === 'helm') return installer(t, env);
   const program = startOther(life, name, env);
   if (name !== '@dot-i/k8s-operator') return program;
-  return {
-    work: async () => {
-      await program.work();
-      return isHeld(t, plane);
-    },
-  };
+  return { work: () => program.work().then(() => isHeld(t, plane)) };
 }
 
 /** Each time a chart is installed or upgraded, whose ConfigMap is another one. */

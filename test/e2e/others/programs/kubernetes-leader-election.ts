@@ -19,11 +19,12 @@ if (config) {
   elector.watch = new Watch(kubeConfig);
 }
 const leads = once(elector, 'leadership_acquired');
+// Ends this process, unless somebody asks.
+const lost = once(elector, 'leadership_lost').then(() => Promise.reject(new Error('it does not lead any more')));
 await elector.start();
 
 await serve(async () => {
   await leads;
-  const lost = once(elector, 'leadership_lost').then(() => Promise.reject(new Error('it does not lead any more')));
   await Promise.race([once(elector, 'lease_renewed'), lost]);
   return 'renewed';
 });
