@@ -43,7 +43,7 @@ export async function startRotatingSpoke(life: Lifetime, name: string, seconds?:
       current = await next();
       await plugin.answer(current);
       // A request that was sent just before the expiry is not to be refused: a leader would give up its Lease.
-      const isOver = (expiry: string) => Date.now() > Date.parse(expiry) + 5_000;
+      const isOver = (expiry: string) => Date.now() > Date.parse(expiry) + 2_000;
       await until(t, () => last.expirationTimestamp === undefined || isOver(last.expirationTimestamp));
       await core.deleteNamespacedSecret({ namespace, name: last.secret });
       await until(t, async () => !(await isTaken(plane, last.token)));
