@@ -6,7 +6,7 @@ import { execa } from 'execa';
 
 const given = process.argv.slice(2);
 const isFile = (argument: string) => /^[^-].*\.test\.ts$/.test(argument);
-const options = ['--expose-gc', '--import', './test/fixtures/strict.ts', '--test', '--test-timeout=60000'];
+const options = ['--expose-gc', '--import', './test/fixtures/strict.ts', '--test', '--test-timeout=180000'];
 const { exitCode = 1 } = await execa(
   process.execPath,
   [...options, ...given.filter((argument) => !isFile(argument)), ...given.filter(isFile)],

@@ -69,7 +69,7 @@ async function run({ name, files }: Group): Promise<{ readonly tests: number; re
   const options = ['--expose-gc', '--import', './test/fixtures/strict.ts', '--test', '--test-isolation=none'];
   const { stdout, stderr, exitCode, signal } = await execa(
     process.execPath,
-    [...options, '--test-timeout=60000', '--test-reporter=spec', ...files],
+    [...options, '--test-timeout=180000', '--test-reporter=spec', ...files],
     { cwd: root, env: { NODE_COMPILE_CACHE }, stdin: 'ignore', reject: false },
   );
   const tests = countTests(stdout);

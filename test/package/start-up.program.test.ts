@@ -37,9 +37,7 @@ describe('a start', () => {
   });
 });
 
-test('secretreader and kubeconfig-secretreader answer in a pod for less than 8 and 10 times the CPU of a start of Node, without client-node', {
-  timeout: 300_000,
-}, async (t) => {
+test('secretreader and kubeconfig-secretreader answer in a pod for less than 8 and 10 times the CPU of a start of Node, without client-node', async (t) => {
   const text = kubeconfig({ exec: null, cluster: { server: 'https://h' }, user: { token: 't' } });
   const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't', config: text } } });
   const pod = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: `${hub.port}`, KUBERNETES_EXEC_INFO };
@@ -73,9 +71,7 @@ test('secretreader and kubeconfig-secretreader answer in a pod for less than 8 a
   }
 });
 
-test('clusterprofile takes less than 10 times the CPU of a start of Node where it talks to nobody, and never loads client-node', {
-  timeout: 300_000,
-}, async (t) => {
+test('clusterprofile takes less than 10 times the CPU of a start of Node where it talks to nobody, and never loads client-node', async (t) => {
   const cluster = { server: 'https://h' };
   const status = { accessProviders: [{ name: 'google', cluster }] };
   const content = { kind: 'ClusterProfile', metadata: { name: 'spoke-1' }, status };
@@ -95,9 +91,7 @@ test('clusterprofile takes less than 10 times the CPU of a start of Node where i
   }
 });
 
-test('clusterprofile credential takes less than 15 times the CPU of a start of Node with a hub and a plugin, and 3 times from its cache', {
-  timeout: 300_000,
-}, async (t) => {
+test('clusterprofile credential takes less than 15 times the CPU of a start of Node with a hub and a plugin, and 3 times from its cache', async (t) => {
   const fleet = await startOperatedFleet(t);
   const plugin = await shellPlugin(t, print({ token: 'token-1', expirationTimestamp: '2999-01-01T00:00:00Z' }));
   const folder = await temporaryFolder(t);
@@ -119,9 +113,7 @@ test('clusterprofile credential takes less than 15 times the CPU of a start of N
   assertRatio(t, 'clusterprofile credential --cache', starts.cached, starts.bare, 3);
 });
 
-test('a controller loads nothing of client-node, execa or socks for config.resource, and takes less than 20 times the CPU of a start of Node', {
-  timeout: 300_000,
-}, async (t) => {
+test('a controller loads nothing of client-node, execa or socks for config.resource, and takes less than 20 times the CPU of a start of Node', async (t) => {
   const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't' } } });
   const imports = await writeInput(t, 'imports.mjs', `import '${dist('fleet/index.js')}';`);
   const controller = await writeInput(

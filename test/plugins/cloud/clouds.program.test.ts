@@ -93,9 +93,7 @@ describe('a plugin of a cloud', () => {
     assert.deepEqual([stderr, exitCode], ['login.example.dev has not answered within 10 s', 1]);
   });
 
-  test('takes less than 3 times the CPU of bare Node and less than 70 MB, without a proxy that the environment names', {
-    timeout: 300_000,
-  }, async (t) => {
+  test('takes less than 3 times the CPU of bare Node and less than 70 MB, without a proxy that the environment names', async (t) => {
     const { url, requests } = await startClouds(t);
     const proxied = { HTTP_PROXY: 'http://127.0.0.1:9', NODE_USE_ENV_PROXY: '1', NO_PROXY: '' };
     for (const [name, { args, env }] of Object.entries(withMetadata(url))) {
