@@ -16,14 +16,18 @@ describe('npm test', () => {
     assert.match(stderr, /test\/ has no folder two, one\/a\.test\.ts with tests; npm run test:file runs single files/);
   });
 
-  test('names the signal that killed a group, and shows the end of its stderr', async (t) => {
+  test('names the signal that killed a group, and shows what had failed and the end of its output', async (t) => {
     const fatal = `
+      import { test } from 'node:test';
       const lines = Array.from({ length: 4_000 }, (_, line) => 'line ' + line + '\\n');
-      process.stderr.write(lines.join(''), () => process.kill(process.pid, 'SIGKILL'));
-      await new Promise(() => setInterval(() => {}, 1_000));`;
+      test('at fault', () => Promise.reject(new Error('no')));
+      for (let index = 0; index < 400; index += 1) test('one of many ' + index, () => {});
+      test('die', () => process.stderr.write(lines.join(''), () => process.kill(process.pid, 'SIGKILL')));
+      test('wait', () => new Promise(() => setInterval(() => {}, 1_000)));`;
     const { exitCode, stdout } = await (await project(t, { 'one/a.test.ts': fatal }))([]);
     assert.equal(exitCode, 1);
     assert.match(stdout, /✖ one: 1 files, 0 tests, [\d.]+ s, killed by SIGKILL/);
+    assert.match(stdout, /✖ at fault/);
     assert.deepEqual([stdout.includes('line 3999'), stdout.includes('line 1000\n')], [true, false]);
   });
 });

@@ -27,6 +27,7 @@ const {
 
 /** With more, waiting for the last process costs more than fewer starts save. Files of the other kinds take longer. */
 const filesOfAProcess = wantedKinds.includes('') ? 16 : 6;
+const testTimeoutMs = wantedKinds.includes('') ? 60_000 : 180_000;
 
 /** `load` of `http2.load.test.ts`; nothing of `http2.test.ts`. */
 const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
@@ -69,7 +70,7 @@ async function run({ name, files }: Group): Promise<{ readonly tests: number; re
   const options = ['--expose-gc', '--import', './test/fixtures/strict.ts', '--test', '--test-isolation=none'];
   const { stdout, stderr, exitCode, signal } = await execa(
     process.execPath,
-    [...options, '--test-timeout=180000', '--test-reporter=spec', ...files],
+    [...options, `--test-timeout=${testTimeoutMs}`, '--test-reporter=spec', ...files],
     { cwd: root, env: { NODE_COMPILE_CACHE }, stdin: 'ignore', reject: false },
   );
   const tests = countTests(stdout);
@@ -79,7 +80,9 @@ async function run({ name, files }: Group): Promise<{ readonly tests: number; re
   const killed = signal === undefined ? '' : `, killed by ${signal}`;
   console.log(`${passed ? '✔' : '✖'} ${name}: ${files.length} files, ${tests} tests, ${seconds} s${killed}`);
   if (!passed) {
-    const failing = /^.{0,8}✖ failing tests:[\s\S]*/m.exec(stdout)?.[0] ?? stdout.slice(-shownCharacters);
+    const listed = /^.{0,8}✖ failing tests:[\s\S]*/m.exec(stdout)?.[0];
+    // A process that was killed lists none, and the one at fault may be far from the end.
+    const failing = listed ?? [...(stdout.match(/^.*✖.*$/gm) ?? []), stdout.slice(-shownCharacters)].join('\n');
     console.log(`${failing}\n${stderr.slice(-shownCharacters)}`);
   }
   return { tests, passed };

@@ -81,7 +81,7 @@ describe('close() of the providers', () => {
     const { cluster, plugin, providers, config } = await startFleet(t);
     await config.ready();
     cluster.setTokens({});
-    await plugin.answer({ token: 'token-2', delayMs: 60_000 });
+    await plugin.answer({ token: 'token-2', delayMs: 600_000 });
     const refused = statusOf(`${cluster.url}/version`, { dispatcher: config.dispatcher }).catch(() => 401);
     await until(t, async () => (await plugin.runs()) === 2);
     await providers.close();

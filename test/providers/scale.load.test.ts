@@ -10,7 +10,7 @@ test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never 
   const plugin = await startPlugin(t);
   const maxConcurrentPlugins = 8;
   // All 400 handshakes at once may take a slow machine long.
-  const options = { maxConcurrentPlugins, connectTimeoutMs: 60_000 };
+  const options = { maxConcurrentPlugins, connectTimeoutMs: 600_000 };
   const providers = startProviders(t, plugin, options, { execConfig: { provideClusterInfo: true } });
   const profile = (index: number): ClusterProfile => {
     const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { input: index % 100 } }];

@@ -38,7 +38,7 @@ describe('a body that fails', () => {
   }
 
   test('while the plugin runs fails its request at once', async (t) => {
-    const { cluster, plugin, config } = await startFleet(t, { answer: { token: 'token-1', delayMs: 60_000 } });
+    const { cluster, plugin, config } = await startFleet(t, { answer: { token: 'token-1', delayMs: 600_000 } });
     const body = open();
     const posted = request(`${cluster.url}/version`, { method: 'POST', body, dispatcher: config.dispatcher });
     await until(t, async () => (await plugin.runs()) === 1);
@@ -57,7 +57,7 @@ describe('a body that fails', () => {
 describe('a body that nobody reads any more is closed', () => {
   for (const moment of ['before it was sent', 'in the middle'] as const) {
     test(moment, async (t) => {
-      const delayMs = moment === 'in the middle' ? 0 : 60_000;
+      const delayMs = moment === 'in the middle' ? 0 : 600_000;
       const [dead, plugin] = [await startDeadServer(t, 'HTTP/1.1'), await startPlugin(t, { token: 'a', delayMs })];
       const { dispatcher, access } = startProviders(t, plugin).getConfig(dead.profile);
       const body = open();

@@ -82,7 +82,7 @@ test('dispatcher.destroy() ends a WebSocket, though its config is closed and nob
 
 test('providers.close() ends a connection that is being opened', async (t) => {
   const silent = createTcpServer((socket) => socket.resume());
-  const { providers, config, open } = await startConfigAt(t, silent, { connectTimeoutMs: 60_000 });
+  const { providers, config, open } = await startConfigAt(t, silent, { connectTimeoutMs: 600_000 });
   const refused = assert.rejects(config.fetch('/x'), { code: 'CONFIG_CLOSED' });
   await until(t, () => open.size === 1);
   await providers.close();

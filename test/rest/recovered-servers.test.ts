@@ -14,7 +14,7 @@ import { statusOf } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
 /** A server of HTTP/2 and HTTP/1.1 that can fall silent: new connections stay open, and hear nothing. And a config for it. */
-async function startServer(t: TestContext, options: CredentialProvidersOptions = { connectTimeoutMs: 60_000 }) {
+async function startServer(t: TestContext, options: CredentialProvidersOptions = { connectTimeoutMs: 600_000 }) {
   const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, (_request, response) => response.end('{}'));
   const dropped = new Set<Socket>();
   const state = { silent: false };

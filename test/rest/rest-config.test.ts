@@ -124,7 +124,7 @@ describe('a lease', () => {
     assert.ok(globalThis.gc, 'tests run with --expose-gc');
     await (async () => list(providers.getConfig(profile)))();
     await until(t, async () => {
-      await setTimeout(1_000); // to collect takes long
+      await setTimeout(1_000); // a collection takes long
       globalThis.gc?.();
       return inspect(providers).includes('connections: 0');
     });

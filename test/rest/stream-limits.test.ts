@@ -86,7 +86,7 @@ describe('a server that allows no stream', () => {
   }
 
   test('for a while: everybody waits, and is answered', async (t) => {
-    const { lists, allow, sessions } = await startServer(t, () => 0, 60_000);
+    const { lists, allow, sessions } = await startServer(t, () => 0, 600_000);
     const answers = lists(40);
     await until(t, () => sessions.length >= 2);
     await heard(sessions[1]);
@@ -96,14 +96,14 @@ describe('a server that allows no stream', () => {
   });
 
   test('while another one behind the same address does: the next connection is tried at once', async (t) => {
-    const { lists, sessions } = await startServer(t, (connection) => (connection === 1 ? 0 : 100), 60_000);
+    const { lists, sessions } = await startServer(t, (connection) => (connection === 1 ? 0 : 100), 600_000);
     assert.deepEqual(await lists(40), ['an answer']);
     assert.equal(sessions.length, 2);
   });
 
   for (const end of ['its signal', 'providers.close()'] as const) {
     test(`lets go of those who wait with ${end}`, async (t) => {
-      const { sessions, providers, post } = await startServer(t, () => 0, 60_000);
+      const { sessions, providers, post } = await startServer(t, () => 0, 600_000);
       const given = new AbortController();
       const waiting = Array.from({ length: 5 }, () => assert.rejects(post(given.signal)));
       await until(t, () => sessions.length >= 2);
@@ -137,7 +137,7 @@ describe('a server that allows few streams', () => {
   });
 
   test('one, which a watch has: the others get connections', async (t) => {
-    const { lists, watch } = await startServer(t, () => 1, 60_000);
+    const { lists, watch } = await startServer(t, () => 1, 600_000);
     const { body } = await watch();
     assert.deepEqual(await lists(10), ['an answer']);
     body.on('error', () => undefined).destroy();
@@ -145,7 +145,7 @@ describe('a server that allows few streams', () => {
 
   for (const limit of [1, 2]) {
     test(`${limit} since a watch began: whatever was sent before that was heard is answered`, async (t) => {
-      const { lists, watch, allow } = await startServer(t, () => 100, 60_000);
+      const { lists, watch, allow } = await startServer(t, () => 100, 600_000);
       const watches = await Promise.all([watch(), watch()]);
       allow(limit);
       assert.deepEqual(await lists(20), ['an answer']);

@@ -1,4 +1,4 @@
-// A kubeconfig as large as those of people with a thousand clusters.
+// A kubeconfig with a context for each of a thousand clusters.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';

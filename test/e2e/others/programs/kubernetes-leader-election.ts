@@ -1,5 +1,5 @@
-// A replica that leads. It renews its Lease after five seconds: where a renewal takes longer than that, two of them conflict, and it
-// gives up for good.
+// A replica that leads. It plans a renewal at each change of its Lease that it sees. With an interval of a second, two of them meet on
+// a slow machine: one is refused with a 409, and it steps down.
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { CoordinationV1Api, KubeConfig, Watch } from '@kubernetes/client-node';
@@ -20,7 +20,7 @@ if (config) {
   elector.watch = new Watch(kubeConfig);
 }
 const leads = once(elector, 'leadership_acquired');
-// Ends this process, unless somebody asks.
+// Before the first question, this rejection ends the process. After it, the one that waits fails, or the next.
 const lost = once(elector, 'leadership_lost').then(() => Promise.reject(new Error('it does not lead any more')));
 await elector.start();
 
